@@ -53,6 +53,7 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
+_OF_DEVICE = frozenset(("__device__", "__global__", "threadIdx", "warpSize", "__ballot_sync", "__activemask"))
 _BY_WAVEFRONT = frozenset(("LINT-LADDER-32", "LINT-WARP-SIZE-LITERAL"))
 """Rules that are warnings where the text shows that a warp of 32 lanes matters in it."""
 
@@ -136,6 +137,8 @@ def lint(view: View, lookups: Lookups, includes: Iterable[Include]) -> list[Find
             branches.is_decisive(view, at) and not branches.asks_for_hip(view)
         ):
             severity = Severity.NOTE
+        if rule == "LINT-LANE-MASK-32" and not view.is_cuda and view.words.isdisjoint(_OF_DEVICE):
+            severity = Severity.NOTE  # lanes of a vector of the host's, as far as the text tells
         if rule in _BY_WAVEFRONT and words[1:2] != ("index",) and not wavefronts.matters(view, at, rule, words[0]):
             severity = Severity.NOTE
         if rule == "LINT-CUDA-VERSION" and _is_supplied(lookups, words[0]):

@@ -273,8 +273,9 @@ def lane_masks(view: View) -> Iterator[LintMatch]:
         text = code[begins : _operand_end(code, begins)]
         names = _NAME_OR_CALL.findall(text)
         of_warp = any(means_warp(name) for name in names)
-        if not (of_warp or any(means_lane(name) for name in names) or _LANE_OF_THREAD.search(text)):
-            continue
+        of_lane = any(means_lane(name) for name in names) or _LANE_OF_THREAD.search(text) is not None
+        if not of_lane and (not of_warp or code.startswith(">", at)):
+            continue  # `0xffffffff >> (32 - width)` has no lane's number
         if wide := _WIDE_ONE.search(code, max(0, at - 60), at):
             if of_warp and not _is_mask(code, wide.start()):
                 yield wide.start(), "LINT-SHIFT-WAVE", (f"1 << {' '.join(text.split())}",)

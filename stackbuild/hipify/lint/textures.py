@@ -25,6 +25,8 @@ def textures(view: View) -> Iterator[LintMatch]:
     """Texture and surface references, and fetches."""
     if not view.words.isdisjoint(("texture", "surface")):
         for match in _REFERENCE.finditer(view.code):
+            if view.foreign(match.start()) or view.code.endswith("cuda::", 0, match.start()):
+                continue  # another namespace's, and libcu++ has none
             yield match.start(), f"LINT-{match.group(1).upper()}-REFERENCE", (match.group(2),)
     for name in _fetches(view):
         for at in view.own(name):

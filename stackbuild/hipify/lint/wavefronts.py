@@ -6,6 +6,7 @@ neither is a warning by itself.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from stackbuild.hipify.cpp.source_text import View
@@ -14,6 +15,7 @@ from stackbuild.hipify.lint.ladders.shuffles import shuffles
 
 _HARDWARE = ("warpSize", "__lane_id", "coalesced_threads", "coalesced_group")
 """What is of the wavefront that the GPU has."""
+_OWN = re.compile(r"\b(?:int|unsigned|size_t|auto|dim3|u?int32_t|define)[ \t]+\Z")
 _VOTES = ("__ballot", "__activemask", "__any", "__all", "__match_", "__reduce_")
 """What asks all lanes of a wavefront at once."""
 _SHFL = ("shfl", "SHFL")
@@ -42,6 +44,8 @@ def matters(view: View, at: int, rule: str, name: str) -> bool:
 def _of_wavefront(view: View) -> tuple[int, ...]:
     """Where a text asks for the GPU's own wavefront."""
     places = [at for name in _HARDWARE if name in view.words for at in view.places(name)]
+    if any(_OWN.search(view.code, max(0, at - 40), at) for at in places):
+        places = []  # a variable of that name
     if (at := view.text.find("laneid")) >= 0:
         places.append(at)
     return tuple(places)

@@ -174,12 +174,17 @@ def _vector_types(view: View) -> dict[str, str]:
     types = {name: name for name in view.words & VECTORS}
     for name in view.words & view.tree.type_of.keys():
         types[name] = view.tree.type_of[name]
-    for match in _ALIAS.finditer(view.code):
-        types[match[2] or match[3]] = match[1] or match[4]
+    matches = [match for word, form in _ALIASES if word in view.words for match in form.finditer(view.code)]
+    for match in sorted(matches, key=re.Match.start):
+        types[match["name"]] = match["of"]
     return {name: of for name, of in types.items() if of in VECTORS}
 
 
-_ALIAS = re.compile(rf"\btypedef\s+({_VECTOR})\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*({_VECTOR})\s*;")
+# Each begins with its word's letters: the search then skips to those.
+_ALIASES = (
+    ("typedef", re.compile(rf"typedef(?<!\wtypedef)\s+(?P<of>{_VECTOR})\s+(?P<name>\w+)\s*;")),
+    ("using", re.compile(rf"using(?<!\wusing)\s+(?P<name>\w+)\s*=\s*(?P<of>{_VECTOR})\s*;")),
+)
 
 
 def _is_by_components(body: str, kind: str, sign: str, name: str, left: str, right: str) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from stackbuild.core.digest import Json, of_value
 from stackbuild.core.errors import Mistake, RecipeError
@@ -169,6 +169,7 @@ def join(sets: list[RuleSet]) -> RuleSet:
     return RuleSet(tuple(name for one in sets for name in one.sets), rules, shims)
 
 
+@lru_cache(maxsize=64)
 def version(text: str) -> tuple[int, ...]:
     """A version as numbers, without zeros at the end: "6.4.0" and "6.4" are the same."""
     numbers = [int(n) for n in re.findall(r"\d+", text)]

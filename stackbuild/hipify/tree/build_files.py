@@ -127,14 +127,19 @@ def _of_file(name: str, text: str, has_hip: bool, has_twin: bool) -> Iterator[Fi
     uses: dict[str, tuple[int, int, str]] = {}
     questions: dict[str, tuple[int, int, str]] = {}
     branches = _CudaBranches()
+    depth = 0  # of the brackets of a question that has several lines
     if kind == "cmake":
         text = _BRACKET_COMMENT.sub(lambda comment: "\n" * comment.group().count("\n"), text)
     for number, line in enumerate(text.split("\n"), 1):
         code = line.split("#", 1)[0]
         branches.read(code if kind == "cmake" else "")
-        is_question = kind == "cmake" and (_QUESTION.match(code) or (has_hip and branches.are_open))
+        asks = kind == "cmake" and (depth > 0 or _QUESTION.match(code) is not None)
+        depth = max(0, depth + code.count("(") - code.count(")")) if asks else 0
+        is_question = asks or (has_hip and branches.are_open)
         for words, column, to in _words(kind, code):
-            is_asked = is_question or (has_hip and words.startswith("$<"))
+            is_asked = is_question or (
+                has_hip and (words.startswith("$<") or (to.startswith("CMAKE_HIP_") and to in text))
+            )
             if words not in _COMMON_OPTIONS or (has_nvcc and not _PACKER.search(code)):
                 (questions if is_asked else uses).setdefault(" ".join(words.split()), (number, column + 1, to))
     for words, (number, column, to) in (questions | uses).items():
@@ -157,7 +162,9 @@ class _CudaBranches:
     """
 
     def __init__(self) -> None:
-        self._chains: list[tuple[bool, bool]] = []  # whether the open branch is one that HIP leaves out; whether one up to it is for HIP
+        self._chains: list[
+            tuple[bool, bool]
+        ] = []  # whether the open branch is one that HIP leaves out; whether one up to it is for HIP
 
     @property
     def are_open(self) -> bool:
@@ -172,8 +179,10 @@ class _CudaBranches:
         had_hip = self._chains.pop()[1] if word != "if" and self._chains else False
         if word == "endif":
             return
-        is_hips = word != "else" and _HIP.search(condition) is not None and not _NOT.search(condition)
-        is_cudas = _CUDA.search(condition) is not None and not _NOT_CUDA.search(condition) and not is_hips
+        is_over_cuda = _HIP_OVER_CUDA.search(condition) is not None
+        is_hips = word != "else" and not is_over_cuda and bool(_HIP.search(condition)) and not _NOT.search(condition)
+        is_cudas = bool(_CUDA.search(condition)) and not _NOT_CUDA.search(condition) and not is_hips
+        is_cudas = is_cudas or is_over_cuda
         self._chains.append((had_hip or is_cudas, had_hip or is_hips))
 
 
@@ -183,6 +192,7 @@ _NOT_CUDA = re.compile(
     r"\bNOT\s+(?:TARGET\s+|DEFINED\s+)?\S*(?:CUDA|NVCC|NVIDIA|CUDNN)|(?<![a-z])(?:HIP|ROCM)(?![a-z])", re.I
 )
 _HIP = re.compile(r"(?<![a-z])(?:HIP|ROCM|hipcc)(?![a-z])", re.I)
+_HIP_OVER_CUDA = re.compile(r"\bHIP_PLATFORM\W+STREQUAL\W+nv(?:cc|idia)\b", re.I)
 _NOT = re.compile(r"\bNOT\b", re.I)
 _HIPCC = re.compile(r"\bhipcc\b")
 _SETS_UP_HIP = re.compile(

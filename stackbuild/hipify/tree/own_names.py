@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,34 @@ def without_own(files: Sequence[FileReport], names: Iterable[str], beside: Itera
 
     `beside` are the folders of files that were named by themselves: what lies there is their project's as well.
     """
+    names = list(names)
+    files = _with_twins(files, names)
     declared_names = {name for file in files for name in file.declares}
     headers = {name.removeprefix(_HEADER) for file in files for _, _, name in file.unless if name.startswith(_HEADER)}
     paths = [f"/{name}" for name in names] if headers else []
     declared_names |= {f"{_HEADER}{path}" for path in headers if any(one.endswith(f"/{path}") for one in paths)}
     declared_names |= {f"{_HEADER}{path}" for folder in set(beside) for path in headers if (folder / path).is_file()}
     return tuple(_without(file, declared_names) for file in files) if declared_names else tuple(files)
+
+
+def _with_twins(files: Sequence[FileReport], names: Iterable[str]) -> tuple[FileReport, ...]:
+    """The reports, with notes alone of a file for CUDA that has one for HIP beside it: `Lock_CUDA.hpp`, `Lock_HIP.hpp`."""
+    every = frozenset(names)
+    return tuple(
+        replace(file, findings=tuple(replace(f, severity=Severity.NOTE, fix=_TWIN) for f in file.findings))
+        if any(_twin(file.source, hip) in every - {file.source} for hip in ("HIP", "Hip", "hip"))
+        else file
+        for file in files
+    )
+
+
+def _twin(name: str, hip: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    return folder + slash + _CUDA_WORD.sub(hip, last)
+
+
+_CUDA_WORD = re.compile(r"(?<![A-Za-z])(?:CUDA|Cuda|cuda)(?![a-z])")
+_TWIN = "nothing, where the build for HIP takes the file for HIP beside it"
 
 
 def _without(file: FileReport, declared_names: set[str]) -> FileReport:

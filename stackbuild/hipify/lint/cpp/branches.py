@@ -28,7 +28,7 @@ _FOREIGN_MACROS = frozenset(
     ("__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__", "CUB_VERSION", "CUDNN_VERSION", "CUDNN_MAJOR", "CCCL_VERSION", "CCCL_MAJOR_VERSION",
      "NV_NPPIDEFS_H", "NVJPEGAPI", "NVML_API_VERSION", "NVML_DEVICE_SERIAL_BUFFER_SIZE", "NVML_DEVICE_NAME_BUFFER_SIZE",
      "__JETBRAINS_IDE__", "__CLION_IDE__", "__INTELLISENSE__", "__CDT_PARSER__", "__RESHARPER__", "Q_CREATOR_RUN",
-     "__xlC__", "__xlc__", "__INTEL_COMPILER", "__PGI", "__PGIC__", "__NVCOMPILER", "_CRAYC", "__SUNPRO_CC")
+     "__xlC__", "__xlc__", "__INTEL_COMPILER", "__PGI", "__PGIC__", "__NVCOMPILER", "_CRAYC", "__SUNPRO_CC", "_MSC_VER")
 )  # fmt: skip
 # Versions of CUDA's libraries, and what the headers of libraries of NVIDIA's alone define.
 _OF_LIBRARY = re.compile(

@@ -19,6 +19,8 @@ from support.lint_samples import found_rules, warp_function
         ("auto lt = (uint32_t(1) << lane) - 1;", ["LINT-LANE-MASK-32"]),
         ("auto lt = (static_cast<uint32_t>(1u) << lane) - 1;", ["LINT-LANE-MASK-32"]),
         ("auto lt = (static_cast<decltype(mask)>(1u) << lane) - 1;", []),
+        ("unsigned all = 0xffffffffu >> (WARP_SIZE - width);", []),
+        ("unsigned le = 0xffffffffu >> (31 - lane);", ["LINT-LANE-MASK-32"]),
         ("int bit = (m >> lane) & 1;", []),
         ("v = __shfl_sync((1u << 16) - 1, v, 0);", ["LINT-PARTIAL-MASK"]),
         ("const unsigned half = 0xffff; v = __shfl_sync(half, v, 0);", ["LINT-PARTIAL-MASK"]),

@@ -36,3 +36,8 @@ def test_a_plain_source_of_cpp_calls_no_texture() -> None:
     told = [[f.rule for f in hip(text, name=name, target=Target(rocm="6.4")).findings] for name in ("a.cpp", "a.cu")]
     assert "LINT-TEXTURE-FETCH" not in told[0]
     assert "LINT-TEXTURE-FETCH" in told[1]
+
+
+def test_a_texture_of_another_namespace_is_no_reference() -> None:
+    assert rule_severities("own::texture<float4> t;\ncuda::texture<float4> u;\n") == []
+    assert [line for rule, line, _ in rule_severities("texture<float4> t;\n::texture<float4> u;\n")] == [1, 2]

@@ -24,6 +24,7 @@ def severities(text: str, rule: str) -> list[str]:
         (f"{LADDER} std::shuffle(a, b, c);", "note"),
         (f"int lane = threadIdx.x % warpSize; {LADDER} if (lane == 0) out[0] = v;", "warning"),
         (f'int lane; asm("mov.u32 %0, %%laneid;" : "=r"(lane)); {LADDER}', "warning"),
+        (f"dim3 warpSize = size(); {LADDER} if (t % warpSize.x == 0) out[0] = v;", "note"),
         ("for (int i = 0; i < 32; i++) r[i] = __shfl_sync(m, v, i);", "warning"),
         ("for (int i = 0; i < 32; i++) r[i] = SHFL_SYNC(m, v, i);", "warning"),
     ],

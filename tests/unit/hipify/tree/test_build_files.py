@@ -38,6 +38,8 @@ HIP_BRANCH = "if(USE_HIP)\n  enable_language(HIP)\nendif()\n"
         ("if(USE_CUDA OR USE_HIP)\n  enable_language(CUDA)\nendif()\n" + HIP_BRANCH, "warning"),
         ("if(CUDA_A)\nendif()\nenable_language(CUDA)\n" + HIP_BRANCH, "warning"),
         ("if(USE_GPU AND USE_HIP)\n  enable_language(HIP)\nelse()\n  enable_language(CUDA)\nendif()\n", "note"),
+        ('if(HIP_PLATFORM STREQUAL "nvcc")\n  enable_language(CUDA)\nendif()\n' + HIP_BRANCH, "note"),
+        ('if(HIP_PLATFORM STREQUAL "amd")\n  enable_language(CUDA)\nendif()\n' + HIP_BRANCH, "warning"),
         ("if(NOT USE_HIP)\nelse()\n  enable_language(CUDA)\nendif()\n" + HIP_BRANCH, "warning"),
         ("if(USE_HIP)\nelseif(OTHER)\n  enable_language(CUDA)\nendif()\n", "note"),
     ],
@@ -104,3 +106,10 @@ def test_gzip_has_an_option_of_nvcc_s(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text(files["Makefile"])
     places = [(f.place.line, f.found) for f in build_findings((tmp_path,), tmp_path / "out") if f.place]
     assert places == [(4, "nvcc is CUDA's"), (4, "-dc is CUDA's")]
+
+
+def test_a_question_of_several_lines_and_what_stands_beside_its_form_for_hip_are_notes(tmp_path: Path) -> None:
+    text = "if(A AND\n   CMAKE_CUDA_COMPILER MATCHES x)\nset(CMAKE_CUDA_STANDARD 14)\nset(CMAKE_HIP_STANDARD 14)\nendif()\n"
+    assert severities(tmp_path, {"CMakeLists.txt": text}) == {"CMakeLists.txt": ["note", "note"]}
+    text = "if(A AND B)\nset(CMAKE_CUDA_STANDARD 14)\nendif()\n"
+    assert severities(tmp_path, {"CMakeLists.txt": text}) == {"CMakeLists.txt": ["warning"]}

@@ -55,6 +55,8 @@ def test_a_branch_for_cuda_beside_one_for_hip_is_left_out(condition: str, severi
         ("#ifdef CUPTI_METRIC_COLLECTION_SCOPE_CONTEXT", "note"),
         ("#if defined(CUTE_ARCH_CP_ASYNC_SM80_ENABLED)", "note"),
         ("#ifdef CUTE_MINE", "error"),
+        ("#ifndef _MSC_VER\n#else", "note"),
+        ("#ifdef _MSC_VER\n#else", "error"),
         ("#ifdef LIBCUDACXX_VERSION", "note"),
         ("#ifdef USE_ROCM\n#define HAS_IT 0\n#else\n#define HAS_IT 1\n#endif\n#if HAS_IT", "note"),
         ("#ifdef USE_ROCM\n#define HAS_IT 0\n#else\n#define HAS_IT 1\n#endif\n#if (HAS_IT) && MINE", "note"),
