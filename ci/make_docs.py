@@ -2,7 +2,7 @@
 
 That is docs/recipes.md, docs/cli.md and docs/rules.md whole, and what stands between `<!-- made by ci/docs -->` and
 `<!-- end -->`: in docs/design.md and CONTRIBUTING.md the layers of ci/layout.py, in docs/security.md the refused system
-calls, in README.md what ran of each recipe. docs/architecture.svg is drawn from the layers.
+calls, in README.md what ran of each recipe, in docs/get-a-wheel.md the wheels of `start`. docs/architecture.svg is drawn from the layers.
 `--man DIR` writes a man page for each command instead: `man -l DIR/stackbuild-build.1`.
 """
 
@@ -16,10 +16,13 @@ import layout
 from recipe_reference import NOTICE, recipe_reference
 
 from stackbuild.checks.catalogue import catalogue
+from stackbuild.checks.start import start
 from stackbuild.cli import load_commands
 from stackbuild.cli.app import commands
 from stackbuild.runners import seccomp
+from stackbuild.tables.compatibility import table
 from stackbuild.tables.proofs import proofs
+from stackbuild.views.machine import SHOWN_WHEELS
 from stackbuild.views.rules import text_of_all
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -95,6 +98,22 @@ def with_section(path: Path, section: str) -> str:
     return text
 
 
+GPUS_OF_THE_PAGE = ("RX 7900 XTX", "MI300X", "Strix Halo")
+"""The GPUs that docs/get-a-wheel.md has a section of."""
+
+
+def wheel_table() -> str:
+    """The newest wheels that `stackbuild start` lists for each GPU of the page."""
+    rows = ["| GPU | wheel | ROCm | the GPU with it | how to get it |", "|---|---|---|---|---|"]
+    for gpu in GPUS_OF_THE_PAGE:
+        for wheel in start(gpu, (), table()).wheels[:SHOWN_WHEELS]:
+            name = wheel.distribution or "ONNX Runtime with a plugin provider,"
+            claim = "on AMD's list" if wheel.claim == "supported" else "not on AMD's list"
+            how = f"`{wheel.install}`" if wheel.install else f"[addresses and commands]({wheel.page})"
+            rows.append(f"| {gpu} | {name} {wheel.version}, by {wheel.publisher} | {wheel.rocm} | {claim} | {how} |")
+    return "\n".join(rows) + "\n"
+
+
 def pages() -> dict[Path, str]:
     """Every page that is made from the code, whole or in part, to its text."""
     return {
@@ -103,6 +122,7 @@ def pages() -> dict[Path, str]:
         DOCS / "rules.md": text_of_all(catalogue()),
         DOCS / "design.md": with_section(DOCS / "design.md", layout.table()),
         DOCS / "architecture.svg": architecture(),
+        DOCS / "get-a-wheel.md": with_section(DOCS / "get-a-wheel.md", wheel_table()),
         DOCS / "security.md": with_section(DOCS / "security.md", seccomp.table()),
         DOCS.parent / "README.md": with_section(DOCS.parent / "README.md", evidence_table()),
         DOCS.parent / "CONTRIBUTING.md": with_section(DOCS.parent / "CONTRIBUTING.md", layout.order()),

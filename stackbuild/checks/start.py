@@ -24,12 +24,19 @@ from stackbuild.tables.targets import processor
 
 @dataclass(frozen=True)
 class ExistingWheel:
-    """A wheel that others made, for a ROCm that has code objects for the GPU. `claim` is the table's word for that."""
+    """A wheel that others made, for a ROCm that has code objects for the GPU. `claim` is the table's word for that.
+
+    `install` is the command, "" where the wheel's address depends on the Python: then `page` lists the addresses.
+    A `distribution` of "" is ONNX Runtime with a plugin provider, as AMD delivers it since ROCm 10.
+    """
 
     distribution: str
     version: str
     rocm: str
     claim: str
+    publisher: str
+    install: str
+    page: str
     source: str
 
 
@@ -71,7 +78,9 @@ def start(gpu: str, here: tuple[Gpu, ...], table: Table) -> StartAnswer:
             next='stackbuild start --gpu "RX 7900 XTX", or its gfx target, as rocminfo prints it',
         )
     target = target_of(gpu or here[0].gfx)
-    wheels = tuple(sorted(_wheels(target.gfx, table), key=lambda w: numbers(w.rocm), reverse=True))
+    wheels = tuple(
+        sorted(_wheels(target.gfx, table), key=lambda w: (numbers(w.rocm), numbers(w.version)), reverse=True)
+    )
     recipes = tuple(sorted(_recipes(target.gfx), key=_rank))
     return StartAnswer(gpu or here[0].gfx, target.gfx, wheels, recipes, tuple(_notes(target.gfx, recipes, table)))
 
@@ -79,9 +88,19 @@ def start(gpu: str, here: tuple[Gpu, ...], table: Table) -> StartAnswer:
 def _wheels(gfx: str, table: Table) -> list[ExistingWheel]:
     choices = []
     for row in table.onnxruntime:
-        target = table.targets(row.rocm).get(gfx) if row.distribution else None
+        target = table.targets(row.rocm).get(gfx) if row.page else None
         if target:
-            choices.append(ExistingWheel(row.distribution, row.version, row.rocm, target.status, row.source))
+            publisher = "a third party" if row.page == "third-party" else "AMD"
+            choices.append(
+                ExistingWheel(row.distribution, row.version, row.rocm, target.status, publisher, "", table.pages[row.page], row.source)
+            )  # fmt: skip
+    for wheel in table.index_wheels:
+        target = table.targets(wheel.rocm).get(gfx) if not wheel.gfx or gfx in wheel.gfx else None
+        if target:
+            install = " ".join(("python -m pip install", f"{wheel.distribution}=={wheel.version}", *wheel.beside))
+            choices.append(
+                ExistingWheel(wheel.distribution, wheel.version, wheel.rocm, target.status, "a third party", install, "", wheel.source)
+            )  # fmt: skip
     return choices
 
 
@@ -123,6 +142,11 @@ def _rank(choice: RecipeChoice) -> tuple[int, int, float]:
     return uses.index(choice.use), stages.index(proofs()[choice.recipe].stage), choice.hours
 
 
+def _recipe_without_rocm() -> str:
+    """The bundled recipe whose targets no ROCm's libraries bind: it compiles kernels that call none of them."""
+    return next(name for name in sorted(bundled_recipes()) if not load(name).recipe.rocm)
+
+
 def _notes(gfx: str, recipes: tuple[RecipeChoice, ...], table: Table) -> list[str]:
     lines = sorted({r for row in table.gfx if gfx in row.targets for r in row.rocm}, key=numbers)
     notes = []
@@ -133,12 +157,17 @@ def _notes(gfx: str, recipes: tuple[RecipeChoice, ...], table: Table) -> list[st
     elif not any(gfx in row.targets and row.status == "supported" for row in table.gfx):
         notes.append(f"{gfx} is on no list of AMD's; binaries for it were made with ROCm {', '.join(lines)}")
     if not recipes:
-        line = newest_version(lines or [r.version for r in table.rocm])
-        way = (
-            f"`stackbuild recipe new --rocm {line} -o my.yaml`, then add it to `gfx:`"
-            if line
-            else "and `recipe new` has no ROCm of its"
-        )
+        line = newest_version(lines)
+        if line:
+            way = f"`stackbuild recipe new --rocm {line} -o my.yaml`, then add {gfx} to its `gfx:`"
+        elif lines:
+            way = "and `recipe new` has no ROCm of its"
+        else:
+            name = _recipe_without_rocm()
+            way = (
+                f"`stackbuild recipe show {name} > my.yaml`, then add {gfx} to its `gfx:`, builds the custom operators alone, "
+                "as far as that recipe's compiler knows the target"
+            )
         notes.append(f"no bundled recipe builds for {gfx}: {way}")
     elif not any(choice.use == USES[OnnxRuntime] for choice in recipes):
         notes.append("none of these recipes runs whole models through MIGraphX")

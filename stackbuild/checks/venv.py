@@ -25,6 +25,14 @@ from stackbuild.checks.venv_contents import (
     read_contents,
     shell_quoted,
 )
+from stackbuild.checks.venv_repair import (
+    PLUGIN,
+    PLUGIN_SINCE,
+    PROVIDER,
+    Repair,
+    exchange_command,
+    repair_of,
+)
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import (
     InvalidRequirement,
@@ -39,11 +47,9 @@ from stackbuild.core.plain_file import read_regular
 from stackbuild.inspection.facts import Library
 from stackbuild.inspection.read import inspect
 from stackbuild.model.findings import Finding, Severity
+from stackbuild.tables.runtime_builds import build_with
 
-_PROVIDER = re.compile(r"libonnxruntime_providers_(\w+)\.so$")
 _EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.cpython-3(\d+)|\.abi3)?[^/]*\.so$")
-_PLUGIN_SINCE = Version("1.23")
-"""The first ONNX Runtime whose Python package registers plugin EPs."""
 _ROCM_EP_LAST = Version("1.22")
 """The last release line with the ROCm EP: microsoft/onnxruntime#25181 removed it before 1.23."""
 _NUMPY_2_SINCE = Version("1.19")
@@ -92,6 +98,7 @@ class VenvReport:
     """What an environment holds of ONNX Runtime. `owned` maps each file of `onnxruntime/` to the distributions that recorded it.
 
     `extension` is None where Python finds no extension module.
+    `gpus` are the makers of the machine's GPUs, and `keep` is the requirement of the one build that every finding keeps.
     """
 
     folder: str
@@ -100,6 +107,8 @@ class VenvReport:
     providers: tuple[ProviderRow, ...]
     extension: ExtensionRow | None
     owned: dict[str, tuple[str, ...]]
+    gpus: tuple[str, ...]
+    keep: str
     findings: tuple[Finding, ...]
 
     @property
@@ -107,24 +116,29 @@ class VenvReport:
         return any(f.severity is Severity.ERROR for f in self.findings)
 
 
-def examine_venv(folder: Path, loader: LoaderPaths) -> VenvReport:
-    """Everything there is to say of the environment in that folder. Raises UsageError where it is not one."""
+def examine_venv(folder: Path, loader: LoaderPaths, makers: tuple[str, ...] = ()) -> VenvReport:
+    """Everything there is to say of the environment in that folder, on a machine with GPUs of those makers.
+
+    Raises UsageError where it is not an environment.
+    """
     environment = read_contents(folder)
     here = environment.here
     libraries = {path: library for path in here if ".so" in path if (library := _library(environment.site / path))}
     providers = tuple(_providers(environment, libraries, loader))
+    repair = repair_of(environment, makers)
     findings = (
-        *_damage(environment),
-        *_ownership(environment),
-        *_versions(environment),
-        *_requirements(environment),
-        *_loading(environment, libraries, providers, loader),
+        *_damage(environment, repair),
+        *_ownership(environment, repair),
+        *_versions(environment, repair),
+        *_requirements(environment, repair),
+        *_load_failures(environment, providers, repair, makers),
+        *_loading(environment, libraries, providers, loader, repair, makers),
         *_system(environment),
     )
     return VenvReport(
         str(folder), environment.python, tuple(_owner_rows(environment)), providers,
         _extension(environment),
-        {path: tuple(e.title for e in environment.owners.get(path, ())) for path in here},
+        {path: tuple(e.title for e in environment.owners.get(path, ())) for path in here}, makers, repair.keep,
         tuple(sorted(findings, key=lambda f: list(Severity).index(f.severity))),
     )  # fmt: skip
 
@@ -155,30 +169,15 @@ def _extension(environment: VenvContents) -> ExtensionRow | None:
     return ExtensionRow(environment.extension, origin.title if origin else "", origin.evidence if origin else "")
 
 
-def _again(environment: VenvContents, keep: str) -> str:
-    """The commands that leave one ONNX Runtime."""
-    pip = environment.pip
-    names = " ".join(sorted({e.name for e in environment.runtimes} | {keep}))
-    return f"{pip} uninstall -y {names} && {pip} install --force-reinstall {keep}"
-
-
-def _keep(environment: VenvContents) -> str:
-    """The one to keep: that for a GPU, since who installed it wanted it."""
-    names = [e.name for e in environment.runtimes]
-    special = [name for name in names if name != ROOT]
-    return (special or names or [ROOT])[0]
-
-
-def _damage(environment: VenvContents) -> Iterator[Finding]:
-    pip = environment.pip
+def _damage(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     for each in environment.distributions:
         for path, what in each.damage:
-            yield venv_rules.DAMAGED_METADATA.finding(
-                path, what, fix=f"rm -r {shell_quoted(environment.site / Path(path).parent)} && {pip} install --force-reinstall {each.name}",
-            )  # fmt: skip
+            again = f"rm -rf {shell_quoted(environment.site / Path(path).parent)} && {repair.install} --force-reinstall {each.name}"
+            fix = repair.command if each.name in repair.names else again
+            yield venv_rules.DAMAGED_METADATA.finding(path, what, fix=fix)
 
 
-def _ownership(environment: VenvContents) -> Iterator[Finding]:
+def _ownership(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     path_owners = environment.owners
     shared_files: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for path, owners in path_owners.items():
@@ -187,7 +186,7 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
     for titles, paths in sorted(shared_files.items()):
         there = _whose_bytes(environment, [path for path in paths if (environment.site / path).is_file()])
         yield venv_rules.OVERWRITE.finding(
-            " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}", fix=_again(environment, _keep(environment)),
+            " + ".join(titles), f"{len(paths)} files of onnxruntime/ belong to each of them{there}", fix=repair.command,
         )  # fmt: skip
     in_conflict = {path for paths in shared_files.values() for path in paths}
     for each in environment.distributions:
@@ -200,21 +199,23 @@ def _ownership(environment: VenvContents) -> Iterator[Finding]:
         ):
             if paths:
                 evidence = f"{len(paths)} of its files are {what}, first {paths[0]}"
-                yield rule.finding(each.title, evidence, fix=_again(environment, each.name))
+                yield rule.finding(each.title, evidence, fix=repair.command)
     nobody = [path for path in environment.here if path not in path_owners]
     if nobody:
         empty = f"{ROOT}/__init__.py" not in environment.here
+        origin = f"; they are of {repair.orphan.name} {repair.orphan.version}".rstrip() if repair.orphan else ""
+        evidence = f", by {repair.orphan.evidence}" if repair.orphan else ""
         yield venv_rules.ORPHAN.finding(
-            f"{ROOT}/", f"{len(nobody)} files belong to no installed distribution, first {nobody[0]}",
+            f"{ROOT}/", f"{_files_belong(len(nobody))} to no installed distribution, first {nobody[0]}{origin}{evidence}",
             why="the folder without its __init__.py is an empty package: `onnxruntime` has no InferenceSession" if empty
-            else "they are left of an older installation, and may be loaded", fix=f"rm -r {shell_quoted(environment.site / ROOT)} && {_again(environment, _keep(environment))}", severity=Severity.ERROR if empty or any(map(_PROVIDER.search, nobody)) else Severity.WARNING,
+            else "they are left of an older installation, and may be loaded", fix=repair.command, severity=Severity.ERROR if empty or any(map(PROVIDER.search, nobody)) else Severity.WARNING,
         )  # fmt: skip
     times = Counter(e.name for e in environment.distributions)
     for name in (name for name, count in times.items() if count > 1 and name.startswith(ROOT)):
         versions = " and ".join(e.version for e in environment.distributions if e.name == name)
         yield venv_rules.TWICE.finding(
             name, f"it is installed twice, as {versions}",
-            fix=f"rm -r {shell_quoted(environment.site)}/{name.replace('-', '_')}-*.dist-info, then {_again(environment, name)}",
+            fix=repair.command,
         )  # fmt: skip
 
 
@@ -246,6 +247,10 @@ def _whose_bytes(environment: VenvContents, paths: list[str]) -> str:
     return "".join(f"; {part}" for part in parts)
 
 
+def _files_belong(count: int) -> str:
+    return "1 file belongs" if count == 1 else f"{count} files belong"
+
+
 def _number(text: str) -> Version:
     try:
         return Version(text)
@@ -253,13 +258,13 @@ def _number(text: str) -> Version:
         return Version("0")
 
 
-def _versions(environment: VenvContents) -> Iterator[Finding]:
+def _versions(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     version = environment.statements(f"{ROOT}/__init__.py").get("__version__", "")
     recorded_versions = {e.version for e in environment.runtimes}
     if version and recorded_versions and base_version(version) not in map(base_version, recorded_versions):
         yield venv_rules.VERSION.finding(
             f"{ROOT}/__init__.py", f"the package says {version}, its distribution {' and '.join(sorted(recorded_versions))}",
-            fix=_again(environment, _keep(environment)),
+            fix=repair.command,
         )  # fmt: skip
     for each in environment.runtimes:
         has_library = any(path.endswith("libonnxruntime_providers_rocm.so") for path in environment.here)
@@ -267,32 +272,32 @@ def _versions(environment: VenvContents) -> Iterator[Finding]:
             last = _number(each.version) < Version("1.23")
             yield venv_rules.ROCM_EP_GONE.finding(
                 each.title, "it has no ROCMExecutionProvider: libonnxruntime_providers_rocm.so is not there",
-                why="another distribution took its place" if last else f"ONNX Runtime {_ROCM_EP_LAST} is the last with it", fix=_again(environment, each.name) if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
+                why="another distribution took its place" if last else f"ONNX Runtime {_ROCM_EP_LAST} is the last with it", fix=repair.command if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
             )  # fmt: skip
-    plugins = [e for e in environment.distributions if re.match(r"onnxruntime-ep-|onnxruntime-plugin-", e.name)]
+    plugins = [e for e in environment.distributions if PLUGIN.match(e.name)]
     for plugin in plugins:
-        old = [e for e in environment.runtimes if _number(e.version) < _PLUGIN_SINCE]
+        old = [e for e in environment.runtimes if _number(e.version) < Version(PLUGIN_SINCE)]
         if old or not environment.runtimes:
             have = f"{old[0].title} registers no plugin providers" if old else "no ONNX Runtime is installed beside it"
             yield venv_rules.PLUGIN.finding(
                 plugin.title, have,
-                why=f"plugin providers are loaded by ONNX Runtime {_PLUGIN_SINCE} and newer", fix=f"{environment.pip} install 'onnxruntime>={_PLUGIN_SINCE}'",
+                why=f"plugin providers are loaded by ONNX Runtime {PLUGIN_SINCE} and newer", fix=repair.command,
             )  # fmt: skip
 
 
-def _requirements(environment: VenvContents) -> Iterator[Finding]:
+def _requirements(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     numpy = environment.version_of("numpy")
     for each in environment.runtimes:
         if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
             yield venv_rules.NUMPY.finding(
-                each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed", fix=f"{environment.pip} install 'numpy<2'",
+                each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed", fix=repair.command if repair.takes_away(each.name) else f"{repair.install} 'numpy<2'",
             )  # fmt: skip
     for each in (e for e in environment.distributions if e in environment.runtimes or e.name.startswith(ROOT)):
         wrong = [text for text in each.requires if not is_requirement(text)]
         if wrong:
             yield venv_rules.REQUIRES.finding(
                 each.title, f"no installer can read its requirement {wrong[0][:100]!r}",
-                why="pip refuses it, or leaves out what it needs", fix=_again(environment, each.name),
+                why="pip refuses it, or leaves out what it needs", fix=repair.command if each.name in repair.names else f"{repair.install} --force-reinstall {each.name}",
             )  # fmt: skip
         unmet_requirements = [
             (requirement, have)
@@ -306,7 +311,7 @@ def _requirements(environment: VenvContents) -> Iterator[Finding]:
             )
             names = shlex.join(str(requirement) for requirement, _ in unmet_requirements)
             yield venv_rules.REQUIRES.finding(
-                each.title, f"it requires {listing}", fix=f"{environment.pip} install {names}",
+                each.title, f"it requires {listing}", fix=repair.command if repair.takes_away(each.name) else f"{repair.install} {names}",
             )  # fmt: skip
 
 
@@ -326,52 +331,75 @@ def _applicable_requirements(
 
 def _providers(environment: VenvContents, libraries: dict[str, Library], loader: LoaderPaths) -> Iterator[ProviderRow]:
     for path, library in libraries.items():
-        provider_match = _PROVIDER.search(path)
+        provider_match = PROVIDER.search(path)
         if provider_match and provider_match[1] != "shared":
             owners = environment.owners.get(path, ())
             missing = loader.missing(library, (environment.site / path).parent)
             yield ProviderRow(provider_match[1], path, ", ".join(o.title for o in owners) or "nobody", missing)
 
 
-def _loading(
-    environment: VenvContents, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths
+def _other_python(environment: VenvContents, path: str) -> str:
+    """The Python that an extension module is for, "" where that is the environment's."""
+    extension = _EXTENSION.search(path)
+    made_for = f"3.{extension[1]}" if extension and extension[1] else ""
+    return made_for if environment.python and made_for != environment.python else ""
+
+
+def _load_failures(
+    environment: VenvContents, providers: tuple[ProviderRow, ...], repair: Repair, makers: tuple[str, ...]
 ) -> Iterator[Finding]:
+    """The providers that the loader would refuse. A provider of a build that goes needs no libraries."""
     for row in (row for row in providers if row.missing):
+        build = build_with(row.provider)
+        owners = {owner.name for owner in environment.owners.get(row.file, ())}
+        goes = bool(owners) and all(map(repair.takes_away, owners))
+        goes = goes or bool(build and build.maker and repair.maker and build.maker != repair.maker)
+        fix = _where_from(row.missing)
+        if goes:
+            fix = repair.command
+        elif build and build.maker == "NVIDIA":
+            fix = "install the CUDA and cuDNN that it names"
+            if not makers:
+                fix += f" for an NVIDIA GPU. For an AMD GPU: {exchange_command(environment, 'AMD')}"
         yield venv_rules.LOAD.finding(
             row.file, f"the loader does not find {', '.join(row.missing)}",
-            why=f"the {row.provider} provider cannot be loaded, and sessions run on the CPU without an error", fix=_where_from(row.missing),
+            why=f"the {row.provider} provider cannot be loaded, and sessions run on the CPU without an error", fix=fix,
         )  # fmt: skip
+
+
+def _loading(
+    environment: VenvContents, libraries: dict[str, Library], providers: tuple[ProviderRow, ...], loader: LoaderPaths,
+    repair: Repair, makers: tuple[str, ...],
+) -> Iterator[Finding]:  # fmt: skip
     for path in environment.here:
-        extension = _EXTENSION.search(path)
-        if extension and extension[1] and environment.python and f"3.{extension[1]}" != environment.python:
+        if made_for := _other_python(environment, path):
             yield venv_rules.ABI.finding(
-                path, f"it is for Python 3.{extension[1]}, the environment has {environment.python}", fix=_again(environment, _keep(environment)),
-            )  # fmt: skip
+                path, f"it is for Python {made_for}, the environment has {environment.python}", fix=repair.command
+            )
     for path, library in libraries.items():
         if newer := loader.newer_glibc(library):
             yield venv_rules.GLIBC.finding(path, f"it asks for glibc {newer}, this machine has {loader.glibc}")
-    if (
-        environment.runtimes
-        and not providers
-        and not any(e.name.startswith("onnxruntime-ep-") for e in environment.distributions)
-    ):
+    plugins = any(e.name.startswith("onnxruntime-ep-") for e in environment.distributions)
+    if environment.runtimes and not providers and not plugins:
         yield venv_rules.CPU_ONLY.finding(
-            ", ".join(e.title for e in environment.runtimes), "it has no provider for a GPU",
-            fix='stackbuild start --gpu "RX 7900 XTX" names the wheels and recipes for a GPU',
+            ", ".join(e.title for e in environment.runtimes), "it has no provider for a GPU", fix=_gpu_build(environment, makers),
         )  # fmt: skip
     if not environment.runtimes and not environment.here:
-        yield venv_rules.NONE.finding(
-            str(environment.folder), "no ONNX Runtime is installed in it", fix=f"{environment.pip} install onnxruntime",
-        )  # fmt: skip
+        yield venv_rules.NONE.finding(str(environment.folder), "no ONNX Runtime is installed in it", fix=repair.command)
+
+
+def _gpu_build(environment: VenvContents, makers: tuple[str, ...]) -> str:
+    """What somebody does who wanted the GPU."""
+    if "AMD" in makers:
+        return "`stackbuild start` names the wheels and recipes for this machine's GPU"
+    if "NVIDIA" in makers:
+        return f"for this machine's GPU: {exchange_command(environment, 'NVIDIA')}"
+    return 'stackbuild start --gpu "RX 7900 XTX" names the wheels and recipes for a GPU'
 
 
 def _where_from(missing: tuple[str, ...]) -> str:
     """Where the libraries of a provider come from."""
     names = " ".join(missing)
-    if re.search(r"libcu|libnv|libcudart", names):
-        return (
-            "it is NVIDIA's provider: on an AMD GPU take onnxruntime-migraphx, or a wheel that `stackbuild start` names"
-        )
     if re.search(r"amdhip|roc|hip|migraphx|MIOpen", names):
         majors = sorted(set(re.findall(r"libamdhip64\.so\.(\d+)", names)))
         release = f" {majors[0]}" if majors else ""
@@ -396,5 +424,5 @@ def _system(environment: VenvContents) -> Iterator[Finding]:
         if (prefix / place / ROOT).is_dir():
             yield venv_rules.SYSTEM.finding(
                 str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
-                fix=f"make it again without --system-site-packages: python3 -m venv --clear {shell_quoted(environment.folder)}",
+                fix=f"sed -i 's/^include-system-site-packages.*/include-system-site-packages = false/' {shell_quoted(config)}",
             )  # fmt: skip

@@ -97,11 +97,6 @@ class VenvContents:
     """The files below `onnxruntime/`, without byte code."""
     _digests: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
-    def pip(self) -> str:
-        """The environment's pip, as a shell takes it."""
-        return f"{shell_quoted(self.folder / 'bin/python')} -m pip"
-
     @cached_property
     def owners(self) -> dict[str, tuple[InstalledDistribution, ...]]:
         by_path: dict[str, list[InstalledDistribution]] = defaultdict(list)

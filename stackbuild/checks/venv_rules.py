@@ -107,7 +107,7 @@ SYSTEM = clause_rule(
     "SB-VENV-SYSTEM", WARNING, "The environment also sees the system's ONNX Runtime",
     when="The environment was made with --system-site-packages, and the system has onnxruntime.",
     why="where the environment's own is removed, the system's is imported in silence",
-    fix="make the environment again without --system-site-packages",
+    fix="set include-system-site-packages to false in its pyvenv.cfg",
 )  # fmt: skip
 
 RULES = tuple(rule for rule in globals().values() if isinstance(rule, ClauseRule))

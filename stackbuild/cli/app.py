@@ -208,7 +208,7 @@ app = App(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Build, verify, benchmark and publish ROCm ONNX Runtime stacks from one recipe.\n\n"
-    "First steps: `stackbuild doctor`, `stackbuild recipe list`, `stackbuild build --recipe debian-13`.",
+    "First steps: `stackbuild start --gpu NAME`, `stackbuild doctor`, `stackbuild build --recipe debian-13`.",
     epilog="Exit codes: 0 done, 1 a defect in stackbuild, 2 usage or recipe wrong, 3 cannot be planned or lock stale, "
     "4 a step failed, 5 verification failed, 6 a gate failed, 7 the machine lacks something, 130/143 stopped by a signal.",
 )

@@ -132,12 +132,13 @@ def _examine_venv(folder: Path, recipe: str, json: bool) -> None:
     from stackbuild.checks.loader_paths import loader_paths
     from stackbuild.checks.venv import examine_venv
     from stackbuild.core.errors import UsageError
+    from stackbuild.machine.gpu import gpu_makers
     from stackbuild.views.console import print_json
     from stackbuild.views.machine import draw_venv
 
     if recipe:
         raise UsageError("--venv and --recipe look at different things", next="give one of them")
-    report = examine_venv(folder, loader_paths(os.environ))
+    report = examine_venv(folder, loader_paths(os.environ), gpu_makers())
     print_json(report, "stackbuild.venv/1") if json else draw_venv(report)
     if report.failed:
         leave(7)

@@ -95,7 +95,7 @@ def target_of(gpu: str) -> GpuTarget:
         )
     close = names_near(gpu)
     raise UsageError(
-        f"no GPU {gpu!r} is known",
+        f"no GPU {gpu!r} is known: the table of AMD's products does not have it",
         where="--gpu",
         next=f"did you mean {', '.join(close)}?"
         if close

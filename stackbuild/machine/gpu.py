@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 from dataclasses import dataclass
@@ -40,6 +41,21 @@ def gpus(topology: Path = KFD) -> tuple[Gpu, ...]:
             memory = sum(_fields(bank / "properties").get("size_in_bytes", 0) for bank in node.glob("mem_banks/*"))
             devices.append(Gpu(int(node.name), gfx_of(version), memory, fields.get("drm_render_minor", 0)))
     return tuple(devices)
+
+
+PCI_MAKERS = {"0x1002": "AMD", "0x10de": "NVIDIA"}
+"""Makers of GPUs by their PCI vendor (pci.ids)."""
+
+
+def gpu_makers(topology: Path = KFD, cards: Path = Path("/sys/class/drm"), nvidia: Path = Path("/proc/driver/nvidia/gpus")) -> tuple[str, ...]:  # fmt: skip
+    """The makers of this machine's GPUs, AMD before NVIDIA: by the kernel's topology, its graphics cards and NVIDIA's driver."""
+    makers = {"AMD"} if gpus(topology) else set()
+    if nvidia.is_dir() and any(nvidia.iterdir()):
+        makers.add("NVIDIA")
+    for vendor in cards.glob("card*/device/vendor"):
+        with contextlib.suppress(OSError):
+            makers.add(PCI_MAKERS.get(vendor.read_text().strip(), ""))
+    return tuple(sorted(makers - {""}))
 
 
 def gfx_of(version: int) -> str:

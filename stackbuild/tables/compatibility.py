@@ -38,6 +38,17 @@ class OnnxRuntimeRow(Row):
     rocm: str
     version: str
     distribution: str
+    page: str = Field(default="", description="The name of the page that lists the wheel's addresses.")
+
+
+class IndexWheelRow(Row):
+    """A wheel of the package index; `gfx` is empty where it has no code objects, and its ROCm's targets count."""
+
+    distribution: str
+    version: str
+    rocm: str
+    gfx: tuple[str, ...]
+    beside: tuple[str, ...] = Field(default=(), description="What it needs and does not require.")
 
 
 class PythonRow(Row):
@@ -68,6 +79,8 @@ class Table(Model):
     rocm: tuple[RocmRow, ...]
     migraphx: tuple[MIGraphXRow, ...]
     onnxruntime: tuple[OnnxRuntimeRow, ...]
+    pages: dict[str, str]
+    index_wheels: tuple[IndexWheelRow, ...]
     python: tuple[PythonRow, ...]
     gfx: tuple[GfxRow, ...]
     driver: tuple[DriverRow, ...]

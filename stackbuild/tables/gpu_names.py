@@ -34,12 +34,29 @@ _FEATURE_NAMES = ("xnack+", "xnack-", "sramecc+", "sramecc-")
 _MISREAD = str.maketrans("oil", "011")
 
 
+_SUFFIX = r"(?!\s*-?(?:(?!oc\b)(?:[a-z]{1,3}|super)\b|[0-9]{3}))"
+"""What may not come after a product's name in a longer one: `XT` or `GRE` would be another product's."""
+_MAKER_WORDS = ("radeon", "amd", "instinct", "pro", "graphics")
+
+
+@cache
+def _rows() -> dict[str, tuple[str, ...]]:
+    """The targets of each name in the table, as the table writes it."""
+    sections = tomllib.loads(TABLE.read_text("utf-8")).values()
+    return {name: tuple(gfx) for section in sections for name, gfx in section.items() if name != "source"}
+
+
 @cache
 def names() -> dict[str, tuple[str, ...]]:
     """The targets of each name in the table, by the plain form of the name."""
-    sections = tomllib.loads(TABLE.read_text("utf-8")).values()
-    rows = [row for section in sections for row in section.items() if row[0] != "source"]
-    return {_plain(name): tuple(gfx) for name, gfx in rows}
+    return {_plain(name): gfx for name, gfx in _rows().items()}
+
+
+@cache
+def _products() -> dict[str, str]:
+    """Every product and every name of the table by its plain form; the first way to write it."""
+    full = [*(product for target in BUILDABLE.values() for product in target.products), *_rows()]
+    return {_plain(name): name for name in reversed(full)}
 
 
 def targets_named(name: str) -> tuple[GpuTarget, ...]:
@@ -47,7 +64,7 @@ def targets_named(name: str) -> tuple[GpuTarget, ...]:
     text = _PCI_LINE.sub("", name.strip()).strip()
     if match := _CHIP_AND_PRODUCTS.fullmatch(text):
         return _union(_parts(match["products"])) or _union(_parts(match["chip"]))
-    return _single(text) or _union(_parts(text)) or _in_parentheses(name)
+    return _single(text) or _union(_parts(text)) or _in_parentheses(name) or _inside(text)
 
 
 def _single(text: str) -> tuple[GpuTarget, ...]:
@@ -67,9 +84,27 @@ def _single(text: str) -> tuple[GpuTarget, ...]:
 def _series(plain: str) -> tuple[GpuTarget, ...]:
     """The targets of the products whose names begin so: `RX 7900`, `MI300`."""
     rows = {**names(), **{_plain(product): (gfx,) for gfx, target in BUILDABLE.items() for product in target.products}}
+    whole = re.compile(re.escape(plain) + (r"(?!\d)" if plain[-1].isdigit() else ""))
     return tuple(
-        BUILDABLE[gfx] for gfx in BUILDABLE if any(gfx in row for name, row in rows.items() if name.startswith(plain))
+        BUILDABLE[gfx] for gfx in BUILDABLE if any(gfx in row for name, row in rows.items() if whole.match(name))
     )
+
+
+def _inside(name: str) -> tuple[GpuTarget, ...]:
+    """Those of the longest product in a longer name, as shops and boards have it: `Sapphire Pulse Radeon RX 7900 XTX 24GB`."""
+    text = re.sub(r"\b[0-9]+ ?gb\b", "", name.lower())
+    matches = [(len(plain), product) for plain, product in _products().items() if _pattern(product).search(text)]
+    return _single(max(matches)[1]) if matches else ()
+
+
+@cache
+def _pattern(product: str) -> re.Pattern[str]:
+    """A product's name as whole words of a text. A number needs `RX` or `Radeon` before it."""
+    words = [word for word in re.findall(r"[a-z]+|[0-9]+|\+", product.lower()) if word not in (*_MAKER_WORDS, "rx")]
+    if not any(map(str.isdigit, words)):
+        return re.compile(r"(?!)")
+    before = r"\b(?:rx|radeon)[\s-]*" if words[0].isdigit() else r"(?<![a-z0-9])"
+    return re.compile(before + r"[\s-]*(?:pro[\s-]*)?".join(map(re.escape, words)) + r"(?![a-z0-9+])" + _SUFFIX)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -97,17 +132,40 @@ def products_of(target: GpuTarget) -> str:
 
 
 def names_near(name: str) -> list[str]:
-    """Up to three names of targets and products that are like that one, the nearest first."""
+    """Up to three names of targets and products that are like that one, the nearest first.
+
+    A number is never guessed: a product of another number is another GPU, often of another generation.
+    """
     bare = plain_name(name)
-    names = {
-        plain_name(full_name): full_name
-        for target in BUILDABLE.values()
-        for full_name in (target.gfx, *target.products)
-    }
     if (digits := f"gfx{bare.removeprefix('gfx').translate(_MISREAD)}") in BUILDABLE:
         return [digits]
-    longer = [plain for plain in names if len(bare) > 2 and plain.startswith(bare)][:3]
-    return [names[near] for near in longer or difflib.get_close_matches(bare, names, n=3, cutoff=0.7)]
+    if bare.startswith("gfx"):
+        return difflib.get_close_matches(bare, BUILDABLE, n=3, cutoff=0.7)
+    series, number = _series_and_number(name)
+    if number:
+        same = [full for full in _products().values() if _is_like(series, number, *_series_and_number(full))]
+        ranks = {full: difflib.SequenceMatcher(None, bare, plain_name(full)).ratio() for full in same}
+        return sorted(same, key=lambda full: -ranks[full])[:3]
+    wordy = {plain: full for plain, full in _products().items() if not any(map(str.isdigit, plain))}
+    longer = [plain for plain in wordy if len(bare) > 2 and plain.startswith(bare)][:3]
+    return [wordy[near] for near in longer or difflib.get_close_matches(bare, wordy, n=3, cutoff=0.7)]
+
+
+def _series_and_number(name: str) -> tuple[str, str]:
+    """What comes before the number of a product, without the vendor's words, and that number: `ryzenai9hx` and `370`."""
+    text = re.sub(r"\b[0-9]+ ?gb\b", "", name.lower())
+    words = re.findall(r"[a-z+]+|[0-9]+", text)
+    numbers = [place for place, word in enumerate(words) if len(word) > 2 and word.isdigit()]
+    if not numbers:
+        return "", ""
+    before = [w for w in words[: numbers[-1]] if not difflib.get_close_matches(w, _MAKER_WORDS, n=1, cutoff=0.8)]
+    return "".join(before), words[numbers[-1]]
+
+
+def _is_like(series: str, number: str, other_series: str, other_number: str) -> bool:
+    """Whether a product may have been meant: the same number, and the same series as far as one was named."""
+    near = difflib.SequenceMatcher(None, series, other_series).ratio() > 0.85
+    return number == other_number and (not series or near)
 
 
 def buildable_like(target_id: str) -> str:

@@ -12,7 +12,7 @@ from stackbuild.model.findings import Rung, Severity, Status
 from stackbuild.views.console import Text, err, indent, out, print_text, table, wraps
 
 SEVERITIES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
-SHOWN_WHEELS = 3
+SHOWN_WHEELS = 4
 """So many wheels of others are drawn; all of them are in the JSON."""
 MARKS = {Status.PASSED: ("✓", "green"), Status.FAILED: ("✗", "red"), Status.SKIPPED: ("-", "dim")}
 
@@ -33,7 +33,7 @@ def _wrap(line: str, width: int) -> str:
 
 
 def draw_start(answer: StartAnswer) -> None:
-    """The recipes with what was proved of them, the first of them as a command, and the wheels of others."""
+    """The recipes with what was proved of them, their commands, and the wheels of others with how to install them."""
     name = answer.gfx if answer.gpu == answer.gfx else f"{answer.gpu} is {answer.gfx}"
     out().print(Text(f"{name}.", "bold"))
     for note in answer.notes:
@@ -42,9 +42,13 @@ def draw_start(answer: StartAnswer) -> None:
         out().print(Text("\nWheels that others made, for a ROCm with code for this GPU. None was run here:"))
         for wheel in answer.wheels[:SHOWN_WHEELS]:
             claim = "on AMD's list" if wheel.claim == "supported" else "not on AMD's list, binaries were made"
-            out().print(indent(f"{wheel.distribution} {wheel.version}, ROCm {wheel.rocm}: {claim} [{wheel.source}]"))
+            name = wheel.distribution or "ONNX Runtime with a plugin provider,"
+            out().print(Text(f"{name} {wheel.version}", "bold"), Text(f"— by {wheel.publisher}, for ROCm {wheel.rocm}"))
+            out().print(indent(f"this GPU with that ROCm: {claim}"))
+            out().print(indent(f"[{wheel.source}]", "dim"))
+            out().print(indent(wheel.install or f"addresses and commands: {wheel.page}", "cyan"))
         if (more := len(answer.wheels) - SHOWN_WHEELS) > 0:
-            out().print(indent(f"and {more} for older ROCm: --json lists them", "dim"))
+            out().print(indent(f"and {more} more: --json lists them", "dim"))
         out().print(
             indent("`stackbuild inspect WHEEL` says what is inside one, `stackbuild verify WHEEL` tries it.", "dim")
         )
@@ -91,6 +95,7 @@ def draw_venv(report: VenvReport) -> None:
             f"cannot be loaded: no {', '.join(provider.missing)}" if provider.missing else "its libraries are found"
         )
         out().print(Text(f"{provider.provider}: {sentence} ({provider.file} of {provider.owner})"))
+    steps: set[str] = set()
     for finding in report.findings:
         severity = finding.severity
         out().print(
@@ -99,7 +104,9 @@ def draw_venv(report: VenvReport) -> None:
             Text(f"[{finding.rule}]", "dim"),
         )
         out().print(indent(finding.why, "dim", 9))
-        out().print(indent(f"next: {finding.fix}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
+        step = "the command above" if finding.fix in steps else finding.fix
+        steps.add(finding.fix)
+        out().print(indent(f"next: {step}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
     errors = sum(f.severity is Severity.ERROR for f in report.findings)
     err().print(
         Text(f"{errors} to fix" if errors else "nothing to fix: read from files alone, nothing of it was run", "dim")

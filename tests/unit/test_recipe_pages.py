@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from stackbuild.checks.recipe import CheckInput, check_recipe
+from stackbuild.checks.start import start
 from stackbuild.core import yaml
 from stackbuild.core.errors import RecipeError
 from stackbuild.model.components import Component, Kernels, MIGraphXEp, OnnxRuntime, Rocm
@@ -243,6 +244,17 @@ def test_the_way_to_a_wheel_names_each_recipe_that_builds_for_the_target() -> No
     for target, whole, plugins in found:
         named = [{*re.findall(r"`([\w.-]+)`", words)} & {*bundled_recipes()} for words in (whole, plugins)]
         assert tuple(named) == builders(target), target
+
+
+def test_the_way_to_a_wheel_leads_with_the_recipe_that_start_lists_first() -> None:
+    text = (ROOT / "docs/get-a-wheel.md").read_text("utf-8")
+    builds = re.findall(r"`stackbuild build -r ([\w.-]+) --gfx (gfx\w+)", text)
+    assert {gfx for _, gfx in builds} == {"gfx1100", "gfx942", "gfx1151"}
+    for recipe, gfx in builds:
+        assert start(gfx, (), table()).recipes[0].recipe == recipe, gfx
+    for page in ("docs/get-a-wheel.md", "README.md"):
+        assert "stackbuild start --gpu" in (ROOT / page).read_text("utf-8")
+    assert "stackbuild model check" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_no_kind_with_options_is_left_out() -> None:

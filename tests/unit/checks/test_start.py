@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from stackbuild.__main__ import run
-from stackbuild.checks.new_recipe import new_recipe
 from stackbuild.checks.start import start
 from stackbuild.core.errors import UsageError
 from stackbuild.machine.gpu import Gpu
@@ -39,7 +39,7 @@ def test_every_target_has_an_answer(gfx: str) -> None:
 
 def test_a_product_is_its_target_and_whole_models_come_first() -> None:
     answer = start("RX 7900 XTX", (), table())
-    assert answer.gfx == "gfx1100" and answer.wheels[0].distribution == "onnxruntime_migraphx"
+    assert answer.gfx == "gfx1100" and answer.wheels[1].distribution == "onnxruntime_migraphx"
     uses = [choice.use.split(",")[0].split(";")[0] for choice in answer.recipes]
     assert uses[0] == "unchanged ONNX models" and uses.index("models that name its custom operators") > 4
     assert all("never run on an AMD GPU" in choice.proof for choice in answer.recipes)
@@ -54,14 +54,53 @@ def test_the_machines_own_gpu_is_taken_and_a_machine_without_one_is_asked() -> N
 
 def test_a_gpu_without_binaries_is_told_so() -> None:
     notes = " ".join(start("RX 6700 XT", (), table()).notes)
-    assert "no ROCm" in notes and "recipe new" in notes
+    assert "no ROCm" in notes and "recipe new" not in notes and "recipe show debian-13" in notes
 
 
-@pytest.mark.parametrize("gpu", ["Radeon 780M", "Radeon VII", "RX 5700 XT", "RX 6700 XT"])
-def test_the_recipe_that_is_advised_can_be_written(gpu: str) -> None:
-    said = " ".join(start(gpu, (), table()).notes)
-    assert "then add it to `gfx:`" in said
-    assert "schema: 1" in new_recipe(said.partition("--rocm ")[2].partition(" ")[0])
+@pytest.mark.parametrize("gfx", BUILDABLE)
+def test_the_recipe_that_is_advised_passes_its_check(
+    gfx: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command of the note is run, the target added, and the recipe checked."""
+    note = next((note for note in start(gfx, (), table()).notes if "no bundled recipe builds" in note), "")
+    if not note:
+        assert start(gfx, (), table()).recipes
+        return
+    command = note.partition("`stackbuild ")[2].partition("`")[0]
+    assert f"then add {gfx} to its `gfx:`" in note and command.startswith(("recipe new --rocm ", "recipe show "))
+    monkeypatch.chdir(tmp_path)
+    words = command.removesuffix(" > my.yaml").split()
+    monkeypatch.setattr(sys, "argv", ["stackbuild", *words])
+    assert run() == 0
+    out = capsys.readouterr().out
+    text = Path("my.yaml").read_text() if "new" in words else out
+    (line,) = [line for line in text.splitlines() if line.startswith("gfx: [")]
+    Path("my.yaml").write_text(text.replace(line, line.replace("[", f"[{gfx}, ", 1)))
+    monkeypatch.setattr(sys, "argv", ["stackbuild", "recipe", "check", "--recipe", "my.yaml"])
+    assert run() == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("gfx", BUILDABLE)
+def test_each_wheel_has_its_command_or_the_page_of_its_addresses(gfx: str) -> None:
+    for wheel in start(gfx, (), table()).wheels:
+        assert bool(wheel.install) != bool(wheel.page) and wheel.publisher, wheel
+        command = f"python -m pip install {wheel.distribution}=={wheel.version}"
+        assert not wheel.install or wheel.install.removesuffix(" numpy") == command
+        assert not wheel.page or wheel.page.startswith("https://")
+
+
+def test_the_index_has_wheels_for_the_targets_that_they_have_code_for() -> None:
+    def named(gfx: str) -> set[str]:
+        return {f"{w.distribution} {w.rocm}" for w in start(gfx, (), table()).wheels if w.install}
+
+    assert named("gfx1100") == {"onnxruntime-migraphx 7.2", "onnxruntime-migraphx 7.1", "onnxruntime-rocm 7.2"}
+    assert named("gfx1151") == {"onnxruntime-migraphx 7.2", "onnxruntime-migraphx 7.1"}
+    assert named("gfx1103") == set()
+
+
+def test_the_newest_rocm_that_lists_the_gpu_is_there() -> None:
+    newest = start("RX 7900 XTX", (), table()).wheels[0]
+    assert (newest.rocm, newest.version, newest.claim, newest.distribution) == ("10.1", "1.29.0", "supported", "")
 
 
 def test_the_command_says_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,3 +108,5 @@ def test_the_command_says_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert run() == 0
     said = capsys.readouterr().out
     assert "Strix Halo is gfx1151" in said and "stackbuild build --recipe" in said and "GiB of disk" in said
+    assert "addresses and commands: https://" in " ".join(said.split())
+    assert "python -m pip install onnxruntime-migraphx==" in said

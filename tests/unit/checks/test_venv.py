@@ -36,7 +36,8 @@ class Venv:
         self.system = root / "system"
         self.system.mkdir(parents=True)
         (self.system / "libc.so.6").touch()
-        self.site.mkdir(parents=True)
+        (self.site / "pip").mkdir(parents=True)
+        (self.site / "pip/__init__.py").touch()
         (self.root / "pyvenv.cfg").write_text(f"home = {root}/usr/bin\ninclude-system-site-packages = false\n")
 
     algorithm = "sha256"
@@ -77,8 +78,8 @@ class Venv:
                 (self.site / row.split(",")[0]).unlink(missing_ok=True)
             shutil.rmtree(info, ignore_errors=True)
 
-    def report(self, glibc: str = "2.41") -> VenvReport:
-        return examine_venv(self.root, LoaderPaths((), (self.system,), glibc))
+    def report(self, glibc: str = "2.41", makers: tuple[str, ...] = ()) -> VenvReport:
+        return examine_venv(self.root, LoaderPaths((), (self.system,), glibc), makers)
 
 
 def provider(needed: str = "libc.so.6", **more: object) -> bytes:
@@ -168,12 +169,12 @@ def system_seen(venv: Venv) -> None:
 
 CONFLICTS: list[tuple[Callable[[Venv], None], str, str, str]] = [
     (cpu_over_rocm, "OVERWRITE", r"the bytes are those of onnxruntime 1.23.2", "uninstall -y onnxruntime onnxruntime-rocm"),
-    (gpu_over_cpu, "OVERWRITE", r"the bytes are those of onnxruntime-gpu 1.22.1", "install --force-reinstall onnxruntime-gpu"),
-    (uninstalled_after, "MISSING", "of its files are not there", "install --force-reinstall onnxruntime-rocm"),
+    (gpu_over_cpu, "OVERWRITE", r"the bytes are those of onnxruntime-gpu 1.22.1", "install onnxruntime-gpu==1.22.1"),
+    (uninstalled_after, "MISSING", "of its files are not there", "install onnxruntime-rocm==1.22.1"),
     (left_over, "ORPHAN", ROCM, "rm -r"),
-    (empty_package, "ORPHAN", "belong to no installed distribution", "install --force-reinstall onnxruntime"),
+    (empty_package, "ORPHAN", "belongs to no installed distribution", "install onnxruntime"),
     (installed_twice, "TWICE", "1.21.0 and 1.22.1", "dist-info"),
-    (other_python, "ABI", "it is for Python 3.10, the environment has 3.12", "--force-reinstall"),
+    (other_python, "ABI", "it is for Python 3.10, the environment has 3.12", "install onnxruntime"),
     (no_rocm, "LOAD", "does not find librocblas.so.4", "ROCm"),
     (no_migraphx, "LOAD", "does not find libmigraphx_c.so.3", "ROCm"),
     (rocm_provider_gone, "ROCM-EP-GONE", "no ROCMExecutionProvider", "MIGraphXExecutionProvider"),
@@ -181,8 +182,8 @@ CONFLICTS: list[tuple[Callable[[Venv], None], str, str, str]] = [
     (plugin_without_runtime, "PLUGIN", "registers no plugin providers", "onnxruntime>=1.23"),
     (newer_glibc, "GLIBC", "it asks for glibc 2.38, this machine has 2.36", "manylinux"),
     (requirement_unmet, "REQUIRES", "nothing of it is installed", "rocm[libraries]==7.2.4"),
-    (mixed_versions, "VERSION", "the package says 1.20.0, its distribution 1.23.2", "--force-reinstall"),
-    (system_seen, "SYSTEM", "the environment sees the system's packages", "--clear"),
+    (mixed_versions, "VERSION", "the package says 1.20.0, its distribution 1.23.2", "install onnxruntime-migraphx==1.23.2"),
+    (system_seen, "SYSTEM", "the environment sees the system's packages", "include-system-site-packages = false"),
 ]  # fmt: skip
 
 
@@ -250,7 +251,7 @@ def test_a_damaged_distribution_is_a_finding_that_names_its_file(
     (venv.site / "onnxruntime-1.22.1.dist-info" / file).write_bytes(data)
     found = next(f for f in venv.report().findings if f.rule == "SB-VENV-DAMAGED")
     assert found.subject == f"onnxruntime-1.22.1.dist-info/{file}" and said in found.found
-    assert "--force-reinstall onnxruntime" in found.fix
+    assert "install onnxruntime==1.22.1" in found.fix and "onnxruntime-1.22.1.dist-info" in found.fix
 
 
 def test_a_missing_file_is_found_on_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,3 +411,105 @@ def test_the_extension_module_that_python_imports_is_named(tmp_path: Path) -> No
     said = findings_by_rule(report)["OVERWRITE"]
     assert "the bytes are those of onnxruntime-migraphx 1.27.1 (by size)" in said
     assert said.endswith("; Python imports the extension module of onnxruntime-gpu 1.22.0")
+
+
+def gpu_and_migraphx(venv: Venv) -> None:
+    """Both have a module, and Python takes the name with its version before the one without."""
+    name = "onnxruntime_pybind11_state.cpython-312-x86_64-linux-gnu.so"
+    provider_names = {"libonnxruntime_providers_cuda.so": provider("libcublas.so.13"), name: library()}
+    venv.runtime("onnxruntime-gpu", "1.31.1", shared=library(), **provider_names)
+    venv.runtime("onnxruntime-migraphx", "1.27.1", migraphx=provider("libmigraphx_c.so.3"), shared=library(rodata=b"2"))
+
+
+@pytest.mark.parametrize(
+    ("makers", "kept"),
+    [((), "onnxruntime-migraphx==1.27.1"), (("AMD",), "onnxruntime-migraphx==1.27.1"), (("NVIDIA",), "onnxruntime-gpu==1.31.1")],
+)  # fmt: skip
+def test_the_machines_gpu_decides_and_the_whole_report_agrees(
+    makers: tuple[str, ...], kept: str, tmp_path: Path
+) -> None:
+    venv = Venv(tmp_path)
+    gpu_and_migraphx(venv)
+    report = venv.report(makers=makers)
+    assert report.keep == kept
+    installs = {command for f in report.findings for command in f.fix.split(" && ") if " install " in command}
+    assert [shlex.split(command)[-1] for command in installs] == [kept]
+    assert report.extension and report.extension.owner == "onnxruntime-gpu 1.31.1"
+
+
+def test_a_build_for_the_other_makers_gpu_is_exchanged(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    venv.runtime("onnxruntime-gpu", "1.31.1", **{"libonnxruntime_providers_cuda.so": provider("libcublas.so.13")})
+    amd, nvidia, none = (venv.report(makers=makers).findings for makers in (("AMD",), ("NVIDIA",), ()))
+    assert [f.fix.rpartition(" ")[2] for f in amd] == [
+        "onnxruntime-migraphx"
+    ] and "uninstall -y onnxruntime-gpu" in amd[0].fix
+    assert [f.fix for f in nvidia] == ["install the CUDA and cuDNN that it names"]
+    assert "For an AMD GPU: " in none[0].fix and none[0].fix.endswith("install onnxruntime-migraphx")
+
+
+@pytest.mark.parametrize(
+    ("info", "keep"),
+    [
+        (b"package_name = 'onnxruntime-rocm'\n__version__ = '1.22.2'\n", "onnxruntime-rocm==1.22.2.*"),
+        (b"", "onnxruntime-migraphx"),
+        (b"package_name = 'x; rm -rf ~'\n__version__ = '1$(id)'\n", "onnxruntime-migraphx"),
+    ],
+    ids=["said", "by its provider", "nonsense"],
+)
+def test_a_build_without_metadata_is_known_by_its_files(info: bytes, keep: str, tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    name = "onnxruntime-migraphx" if not info.startswith(b"package_name = 'onnxruntime-rocm") else "onnxruntime-rocm"
+    venv.runtime(name, "1.22.2", migraphx=provider(), **{"build_and_package_info.py": info})
+    shutil.rmtree(next(venv.site.glob("*.dist-info")))
+    report = venv.report()
+    assert report.keep == keep
+    orphan = next(f for f in report.findings if f.rule == "SB-VENV-ORPHAN")
+    assert f"they are of {name}" in orphan.found and shlex.split(orphan.fix)[-1] == keep
+
+
+def test_a_build_that_came_from_an_address_comes_from_there_again(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    cpu_over_rocm(venv)
+    address = "https://example.org/onnxruntime_rocm-1.22.1-cp312-cp312-linux_x86_64.whl"
+    info = next(venv.site.glob("onnxruntime_rocm-*.dist-info"))
+    (info / "direct_url.json").write_text(f'{{"archive_info": {{}}, "url": "{address}"}}')
+    assert venv.report().findings[0].fix.endswith(f"install {address}")
+    (info / "direct_url.json").write_text('{"archive_info": {}, "url": "file:///nowhere/a.whl"}')
+    assert venv.report().findings[0].fix.endswith("install onnxruntime-rocm==1.22.1")
+
+
+def test_every_error_of_a_runtime_has_the_same_next_step(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    cpu_over_rocm(venv)
+    (venv.site / "onnxruntime-1.23.2.dist-info/METADATA").write_bytes(b"")
+    (venv.site / "onnxruntime_rocm-1.22.1.dist-info/RECORD").write_bytes(b"\xff\x00")
+    shutil.copytree(venv.site / "onnxruntime-1.23.2.dist-info", venv.site / "onnxruntime-1.23.1.dist-info")
+    (venv.site / INIT).unlink()
+    errors = [f for f in venv.report().findings if f.severity.value == "error"]
+    assert len({f.rule for f in errors}) > 2 and len({f.fix for f in errors}) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "command"),
+    [("uv = 0.13.9\n", "uv pip install --python {}/bin/python "), ("", "{0}/bin/python -m ensurepip && {0}/bin/python -m pip ")],
+)  # fmt: skip
+def test_an_environment_without_pip_has_a_command_that_works(config: str, command: str, tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    cpu_over_rocm(venv)
+    shutil.rmtree(venv.site / "pip")
+    with (venv.root / "pyvenv.cfg").open("a") as file:
+        file.write(config)
+    assert command.format(venv.root) in venv.report().findings[0].fix
+
+
+def test_a_folder_of_packages_has_its_environments_python(tmp_path: Path) -> None:
+    venv = Venv(tmp_path)
+    cpu_over_rocm(venv)
+    loader = LoaderPaths((), (venv.system,), "2.41")
+    assert (
+        f"pip install --target {venv.site} onnxruntime-rocm==1.22.1" in examine_venv(venv.site, loader).findings[0].fix
+    )
+    (venv.root / "bin").mkdir()
+    (venv.root / "bin/python").touch()
+    assert f"{venv.root}/bin/python -m pip uninstall -y" in examine_venv(venv.site, loader).findings[0].fix

@@ -40,3 +40,15 @@ def test_rocm_10_has_its_version_in_the_tree_that_is_in_use(tmp_path: Path) -> N
     (tmp_path / "core-10.1" / ".info" / "version").write_text("10.1.0\n")
     (tmp_path / "core").symlink_to("core-10.1")
     assert gpu.rocm_version(tmp_path) == "10.1.0"
+
+
+def test_the_makers_of_the_gpus_are_told(tmp_path: Path) -> None:
+    nothing, cards, nvidia = tmp_path / "nothing", tmp_path / "drm", tmp_path / "nvidia"
+    assert gpu.gpu_makers(nothing, nothing, nothing) == ()
+    for name, vendor in (("card0", "0x1a03"), ("card1", "0x1002")):  # ASPEED's and AMD's
+        (cards / name / "device").mkdir(parents=True)
+        (cards / name / "device/vendor").write_text(f"{vendor}\n")
+    assert gpu.gpu_makers(nothing, cards, nothing) == ("AMD",)
+    (nvidia / "0000:01:00.0").mkdir(parents=True)
+    assert gpu.gpu_makers(nothing, nothing, nvidia) == ("NVIDIA",)
+    assert gpu.gpu_makers(nothing, cards, nvidia) == ("AMD", "NVIDIA")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from stackbuild.__main__ import run
 from stackbuild.core.errors import UsageError
 from stackbuild.machine.env import target_of
-from stackbuild.tables.gpu_names import buildable_like, names, targets_named
+from stackbuild.tables.gpu_names import buildable_like, names, names_near, targets_named
 from stackbuild.tables.targets import BUILDABLE, TARGETS
 
 RDNA3 = ["gfx1100", "gfx1101", "gfx1102", "gfx1103"]
@@ -23,7 +24,7 @@ LSPCI = "03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. 
         ("navi31", ["gfx1100"]), ("Navi 31", ["gfx1100"]), ("NAVI48", ["gfx1201"]), ("strix halo", ["gfx1151"]), ("HawkPoint1", ["gfx1103"]),
         ("RDNA3", RDNA3), ("rdna 3", RDNA3), ("RDNA 3.5", RDNA35), ("rdna3.5", RDNA35), ("cdna3", ["gfx942"]), ("vega", ["gfx900", "gfx906"]),
         ("gfx11", [*RDNA3, *RDNA35]), ("gfx110X-all", RDNA3), ("gfx94X-dcgpu", ["gfx942"]), ("gfx115x", RDNA35),
-        ("7900xtx", ["gfx1100"]), ("rx 7900 xtx", ["gfx1100"]), ("RX 7900", ["gfx1100"]), ("mi300", ["gfx942"]), ("rx 7700", ["gfx1101", "gfx1102"]),
+        ("7900xtx", ["gfx1100"]), ("rx 7900 xtx", ["gfx1100"]), ("RX 7900", ["gfx1100"]), ("mi300", ["gfx942"]), ("rx 7700", ["gfx1101"]), ("RX 7600", ["gfx1102"]),
         ("Instinct MI300X", ["gfx942"]), ("AMD Instinct MI300X VF", ["gfx942"]), ("AMD Radeon RX 9070 XT", ["gfx1201"]),
         ("Radeon PRO W7900", ["gfx1100"]), ("AMD Radeon Pro W7900 Dual Slot", ["gfx1100"]), ("AMD Radeon RX 9060 XT 16GB", ["gfx1200"]),
         ("Navi 31 [Radeon RX 7900 XT/7900 XTX/7900 GRE/7900M]", ["gfx1100"]),
@@ -42,6 +43,42 @@ LSPCI = "03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. 
 def test_a_name_means_these_targets(name: str, gfx: list[str]) -> None:
     for spelling in (name, name.lower(), f"  {name} "):
         assert [target.gfx for target in targets_named(spelling)] == gfx, spelling
+
+
+@pytest.mark.parametrize(
+    ("name", "gfx"),
+    [
+        ("Ryzen AI 9 365", "gfx1150"), ("AMD Ryzen AI 9 HX 370 w/ Radeon 890M", "gfx1150"), ("Ryzen AI 9 HX PRO 375", "gfx1150"),
+        ("Ryzen AI Max+ PRO 395", "gfx1151"), ("Ryzen AI 7 350", "gfx1152"), ("Ryzen AI 5 430", "gfx1153"), ("760M", "gfx1103"),
+        ("RX 7650 GRE", "gfx1102"), ("Radeon AI PRO R9600D", "gfx1201"), ("AMD Radeon AI PRO R9700S", "gfx1201"),
+        ("Sapphire Pulse Radeon RX 7900 XTX 24GB", "gfx1100"), ("XFX Speedster MERC 310 AMD Radeon RX 7900XT Black", "gfx1100"),
+        ("PowerColor Hellhound RX 7700 XT OC", "gfx1101"), ("ASRock Radeon RX 7600 Challenger 8GB", "gfx1102"),
+        ("Gigabyte RX9070XT Gaming OC 16G", "gfx1201"), ("ASUS Zenbook S16, Ryzen AI 9 365, 32GB", "gfx1150"),
+    ],
+)  # fmt: skip
+def test_a_product_or_a_board_is_one_target(name: str, gfx: str) -> None:
+    assert target_of(name).gfx == gfx
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("Ryzen 9 7950X", []), ("RX 7950 XTX", []), ("Ryzen AI 9 999", []), ("RX 790 XTX", []), ("MI30", []), ("RX 8600 GRE", []),
+        ("Radeon 765M", []), ("ASRock Radeon RX 7600 GT", []), ("RX 7600 GT", ["RX 7600"]), ("Raedon 890M", ["Radeon 890M"]),
+        ("Ryzen AI Max 395", ["Ryzen AI Max+ 395"]), ("RX 7900 XTZ", ["RX 7900 XT", "RX 7900 XTX"]), ("Strix Hallo", ["Strix Halo"]),
+    ],
+)  # fmt: skip
+def test_only_names_of_the_same_series_and_number_are_suggested(name: str, near: list[str]) -> None:
+    with pytest.raises(UsageError, match="the table of AMD's products does not have it"):
+        target_of(name)
+    assert set(near) <= set(names_near(name)) and bool(near) == bool(names_near(name)), names_near(name)
+    number = set(re.findall(r"\d{3,}", name))
+    assert all(number <= {*re.findall(r"\d{3,}", found)} for found in names_near(name))
+
+
+def test_a_name_that_two_chips_have_is_two_targets() -> None:
+    for name, gfx in (("RX 6750 GRE", "gfx1031 gfx1032"), ("Radeon 840M", "gfx1152 gfx1153")):
+        assert [target.gfx for target in targets_named(name)] == gfx.split()
 
 
 def test_the_table_names_targets_that_a_recipe_may_have() -> None:
