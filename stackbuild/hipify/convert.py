@@ -32,6 +32,7 @@ from stackbuild.hipify.passes import (
     standard_names,
     thread_positions,
     thrust_headers,
+    tile_types,
     vector_values,
 )
 from stackbuild.hipify.passes.argument_list import NewList, compose
@@ -103,6 +104,8 @@ def _edits(
         edits += cub_warps.fix(view, fix)
     if fix := fixes.get("own-overloads"):
         edits += own_overloads.fix(view, fix)
+    if fix := fixes.get("tile-types"):
+        edits += tile_types.fix(view, fix)
     if fix := fixes.get("launch-brackets"):
         edits += launch_brackets.fix(view, fix)
     if fix := fixes.get("least-versions"):

@@ -42,7 +42,7 @@ _CHECKS = (
     ptx.ptx, libraries.matrices, libraries.asynchronous, libraries.graphs, textures.textures, textures.forms, vector_bindings.bindings,
     devices.names, devices.launch_bounds, devices.arch_guards, devices.device_launches, devices.device_calls,
     spaces.macros, version_guards.capabilities, votes.votes, votes.last_lanes, votes.low_lanes,
-    hip_forms.defaults, hip_forms.groups, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.positions, clang_forms.transposes, strings.run_time_names, strings.device_code,
+    hip_forms.defaults, hip_forms.groups, hip_forms.tiles_of_tiles, hip_forms.brain_floats, hip_forms.half_atomics, hip_forms.vector_operators, hip_forms.brain_float_types, hip_forms.device_pointers, hip_forms.half_braces, members.handles, overloads.overloads, overloads.no_overloads, half_types.host_assignments, clang_forms.member_templates, clang_forms.dimensions, clang_forms.single_values, clang_forms.positions, clang_forms.transposes, strings.run_time_names, strings.device_code,
 )  # fmt: skip
 
 # What only matters where a wavefront of that many lanes is among the target's.

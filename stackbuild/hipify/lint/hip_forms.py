@@ -109,6 +109,23 @@ def votes_of_groups(view: View, rocm: tuple[int, ...]) -> Iterator[LintMatch]:
                 yield at, "LINT-GROUPS", (f"{name} of a group before ROCm 6.2", f"use {_VOTES[name]}, or target ROCm 6.2")
 
 
+_TILE = re.compile(
+    r"\b(\w+)\s*(?:=|\()\s*(?:\w+\s*::\s*)*tiled_partition\s*<|\bthread_block_tile\s*<[^;{}()]*>\s*(?:const\s*)?&?\s*(\w+)\s*[=;,){(]"
+)
+_PARTITION = re.compile(r"\s*<[^;{}()]*>\s*\(\s*(\w+)\s*\)")
+
+
+def tiles_of_tiles(view: View) -> Iterator[LintMatch]:
+    """Tiles of a tile that the text declares, which HIP's headers up to 6.4 do not make."""
+    if "tiled_partition" not in view.words:
+        return
+    names = {match[1] or match[2] for match in _TILE.finditer(view.code)}
+    for at in view.places("tiled_partition"):
+        parent = _PARTITION.match(view.code, at + len("tiled_partition"))
+        if parent and parent[1] in names:
+            yield at, "LINT-GROUPS", (f"tiled_partition of the tile {parent[1]}", "make the smaller tile of the block")
+
+
 _RECEIVER = re.compile(r"\b(\w+)\s*\.\Z")
 
 

@@ -60,7 +60,7 @@ TAKES = {
 }
 """The fields of each kind beside the kind itself."""
 FIXES = (
-    "sync-masks", "cub-warps", "register", "launch-brackets", "least-versions", "own-overloads", "standard-names", "thread-positions", "thrust-headers",
+    "sync-masks", "cub-warps", "register", "launch-brackets", "tile-types", "least-versions", "own-overloads", "standard-names", "thread-positions", "thrust-headers",
     "vector-values", "pasted-names",
 )  # fmt: skip
 WHERE = ("complex-operators", "pair-operators", "extremes")

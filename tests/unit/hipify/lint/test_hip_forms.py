@@ -46,3 +46,14 @@ def test_votes_of_groups_before_hip_has_them(rocm: str, lines: list[int]) -> Non
 def test_states_of_generators_as_variables_of_the_device(text: str, rocm: str, is_told: bool) -> None:
     found = [f.severity.value for f in hip(text + "\n", target=Target(rocm=rocm)).findings if f.rule == "LINT-RANDOM-STATE"]
     assert found == (["error"] if is_told else [])
+
+
+def test_tiles_of_tiles_do_not_exist() -> None:
+    text = (
+        "__device__ void f(cg::thread_block_tile<16> u) {\n  auto t = cg::tiled_partition<32>(cg::this_thread_block());\n"
+        "  auto s = cg::tiled_partition<4>(t);\n  cg::tiled_partition<2>(u);\n  cg::tiled_partition<8>(block);\n}\n"
+    )
+    assert [row for row in rule_severities(text) if row[0] == "LINT-GROUPS"] == [
+        ("LINT-GROUPS", 3, "error"),
+        ("LINT-GROUPS", 4, "error"),
+    ]
