@@ -649,7 +649,7 @@ BENCH_LEVELS: dict[str, Layer] = {
     "nets": Layer(1, "networks of a suite as ONNX graphs"),
     **{
         name: Layer(1, "values, statistics and places of their own, no measurement")
-        for name in ("advice", "change_points", "compare", "environment", "history", "lock_diff", "providers", "results_file", "tables")
+        for name in ("advice", "change_points", "compare", "environment", "history", "lock_diff", "model_problem", "providers", "results_file", "tables")
     },
     **{
         name: Layer(1, "scripts that run in a side's environment, and what they share")

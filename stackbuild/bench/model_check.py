@@ -17,12 +17,12 @@ from statistics import median
 from typing import Any
 
 from stackbuild.bench.environment import WorkerEnvironment
+from stackbuild.bench.model_problem import CPU, Culprit, FailedSession, ModelProblem, explain, require_model
 from stackbuild.core.digest import Json
-from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.errors import MachineLacks
 from stackbuild.core.plain_file import read_plain
 
 SCRIPT = Path(__file__).with_name("placement_worker.py")
-CPU = "CPUExecutionProvider"
 MOST_OUTPUT, MOST_ANSWER = 64 << 20, 256 << 20
 """Bytes that are read of what the session printed, and of its answer: both grow with the model."""
 USUAL = frozenset(("float", "float16"))
@@ -81,7 +81,7 @@ class ShapeTiming:
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """The answer. `problem` says why there was no session, or no provider in it; then every node counts as fallen back."""
+    """The answer. `problem` says why there was no session, no run, or no provider in it; `culprit` is what it is of."""
 
     model: str
     provider: str
@@ -93,6 +93,7 @@ class ModelCheck:
     create: float
     problem: str
     next: str
+    culprit: Culprit | None
 
     @property
     def node_share(self) -> float:
@@ -112,8 +113,7 @@ class ModelCheck:
 
 def check_model(request: ModelRequest) -> ModelCheck:
     """Run it. Raises UsageError for a missing model, MachineLacks for an interpreter that does not run or has no onnxruntime."""
-    if not request.model.is_file():
-        raise UsageError("there is no such model", where=str(request.model), next="give the path of an .onnx file")
+    require_model(request.model)
     answer, output = _run(request)
     return read_answer(answer, output, request)
 
@@ -125,7 +125,7 @@ def _run(request: ModelRequest) -> tuple[dict[str, Any], str]:
     with tempfile.TemporaryDirectory(prefix="stackbuild-model-") as folder:
         file, answer = Path(folder) / "job.json", Path(folder) / "answer.json"
         job: dict[str, Json] = {
-            "model": str(request.model.resolve()), "session": session, "parts": list(request.parts), "runs": request.runs,
+            "model": str(request.model.absolute()), "session": session, "parts": list(request.parts), "runs": request.runs,
             "answer": str(answer),
         }  # fmt: skip
         file.write_text(json.dumps(job))
@@ -177,10 +177,11 @@ def read_answer(answer: dict[str, Any], output: str, request: ModelRequest) -> M
     shapes = tuple(
         ShapeTiming(s["sizes"], s["first"], median(s["later"]) if s["later"] else 0.0) for s in answer.get("shapes", [])
     )
-    problem, next = _problem(answer, output, request)
+    problem = _problem(answer, output, request)
     return ModelCheck(
         str(request.model), request.provider, answer.get("onnxruntime", ""), tuple(answer.get("available", ())), shares,
-        _fallback(placements, ran, output, request, answer), shapes, answer.get("create", 0.0), problem, next,
+        _fallback(placements, ran, output, request, answer), shapes, answer.get("create", 0.0),
+        problem.text if problem else "", problem.next if problem else "", problem.culprit if problem else None,
     )  # fmt: skip
 
 
@@ -189,28 +190,27 @@ def _placed_by_profile(ran: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"name": n["name"], "op": n["op"], "domain": "", "provider": n["provider"]} for n in ran]
 
 
-def _problem(answer: dict[str, Any], output: str, request: ModelRequest) -> tuple[str, str]:
-    """Why the provider did not take part, and the next step; ("", "") where it did."""
+def _problem(answer: dict[str, Any], output: str, request: ModelRequest) -> ModelProblem | None:
+    """Why there was no session, no run or no provider in it, and the next step; None where all went well."""
     python = request.environment.python
     doctor = f"stackbuild doctor --venv {Path(python).parent.parent}"
-    if problem := str(answer.get("problem", "")):
-        if "this onnxruntime has no" in problem:
-            return problem.partition(": ")[
-                2
-            ], f"install a build that has it: `stackbuild start`; `{doctor}` says what is there"
-        if "NOT_IMPLEMENTED" in problem or "Could not find an implementation" in problem:
-            return (
-                problem,
-                "no provider of this build has such an operator: a newer onnxruntime, or --library for custom operators",
-            )
-        return problem, f"`{doctor}` says which libraries cannot be loaded"
+    if text := str(answer.get("problem", "")):
+        sizes = answer.get("sizes", {})
+        inputs: Any = request.parts[0]["inputs"] if request.parts else {}
+        return explain(
+            FailedSession(
+                answer.get("stage", ""), text, answer.get("onnxruntime", ""), answer.get("library", ""), sizes, inputs, request.provider,
+            ),
+            doctor,
+        )  # fmt: skip
     if request.provider not in answer.get("providers", ()):
         why = _LOAD.search(output)
-        return (
+        return ModelProblem(
+            Culprit.PROVIDER,
             f"the session was made without it: {why[0].strip() if why else 'ONNX Runtime said no reason'}",
             f"`{doctor}` says which libraries are missing",
         )
-    return "", ""
+    return None
 
 
 def _fallback(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.bench.model_check import ModelRequest, check_model
+from stackbuild.bench.model_problem import Culprit
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, StepFailed, UsageError
 
@@ -45,7 +46,9 @@ def compile_model(request: ModelRequest, out: Path) -> CompiledModel:
         if check.problem:
             if not any(out.iterdir()):
                 out.rmdir()
-            raise MachineLacks(check.problem, next=check.next)
+            if check.culprit is Culprit.PROVIDER:
+                raise MachineLacks(check.problem, next=check.next)
+            raise UsageError(check.problem, where=str(request.model), next=check.next)
         seconds.append(check.create + sum(shape.first for shape in check.shapes))
         file_names.append(tuple(sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file())))
     if not file_names[0]:

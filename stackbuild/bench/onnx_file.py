@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.bench.experiment import Work
+from stackbuild.bench.model_problem import require_model
 from stackbuild.core import digest
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
 from stackbuild.model.results import Case
 
 Shapes = dict[str, tuple[int, ...]]
+DeclaredShape = tuple[int | str, ...] | None
+"""As the model has it: a name for an open dimension, () for a scalar, None where nothing says how many dimensions."""
 MOST_INPUT_BYTES = 16 << 30
 """All inputs of one run: they are made and held in memory."""
 MOST_DIMENSIONS = 32
@@ -49,14 +53,20 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     from stackbuild.bench.nets.graph import describe_inputs
 
     where = str(user.path)
-    if not user.path.is_file():
-        raise UsageError("there is no such model", where=where, next="give the path of an .onnx file")
+    require_model(user.path)
     try:
         opset, inputs = describe_inputs(user.path)
     except ValueError as error:
         raise _no_model(error, where) from None
     for name in user.shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=where, next=f"its inputs are {', '.join(inputs)}")
+    for name, (dtype, _) in inputs.items():
+        if dtype.startswith(("bfloat", "float8", "float4", "int4", "uint4", "object")):
+            kind = "strings" if dtype == "object" else dtype
+            raise UsageError(
+                f"the input {name!r} is of {kind}, and a measurement makes no values of it", where=where,
+                next=f"stackbuild model check {user.path.name} runs it, where onnxruntime has the type",
+            )  # fmt: skip
     shapes = {name: _shape(name, declared_shape, user, where) for name, (_, declared_shape) in inputs.items()}
     _refuse_large(shapes, inputs, where)
     feeds: dict[str, Json] = {
@@ -67,12 +77,19 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
     dtype = next((d for d, _ in inputs.values() if d.startswith("float")), "float32")
     name = f"{user.path.stem}/{','.join('x'.join(map(str, s)) for s in shapes.values())}"
     case = Case(name, user.path.stem, dtype, shapes, batch, batch, "item", opset, digest.of_file(user.path), ())
-    return case, {"name": name, "model": str(user.path.resolve()), "parts": [{"inputs": feeds}]}
+    return case, {"name": name, "model": str(user.path.absolute()), "parts": [{"inputs": feeds}]}
 
 
-def _shape(name: str, declared_shape: tuple[int | str, ...], user: UserModel, where: str) -> tuple[int, ...]:
-    shape_text = "x".join(map(str, declared_shape))
+def _shape(name: str, declared_shape: DeclaredShape, user: UserModel, where: str) -> tuple[int, ...]:
     shape = user.shapes.get(name)
+    if declared_shape is None:
+        if shape is None:
+            raise UsageError(
+                f"the input {name!r} has no shape in the model: it may have any number of dimensions", where=where,
+                next=f"give it one, such as --shape {name}=1x3",
+            )  # fmt: skip
+        return shape
+    shape_text = _shape_text(declared_shape)
     if shape is None:
         if not all(isinstance(size, int) for size in declared_shape):
             raise UsageError(
@@ -86,21 +103,31 @@ def _shape(name: str, declared_shape: tuple[int | str, ...], user: UserModel, wh
     if not fits:
         raise UsageError(
             f"the shape {'x'.join(map(str, shape))} does not fit the input {name!r}, which is {shape_text}", where=where,
-            next="keep the fixed dimensions as the model has them",
+            next="keep the fixed dimensions as the model has them" if declared_shape else f"leave out --shape {name}=…: a scalar has no dimensions",
         )  # fmt: skip
     return shape
 
 
-def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...]:
-    """The inputs of a model for the worker, for one shape or two.
+def _placeholders(declared_shape: tuple[int | str, ...]) -> str:
+    """A shape for --shape with N1, N2 and so on for the open dimensions: their own names may be any text."""
+    numbers = itertools.count(1)
+    return "x".join(str(size) if isinstance(size, int) else f"N{next(numbers)}" for size in declared_shape)
 
-    `shapes` are texts of `parse_shape`; the second one of an input makes the second part. An open dimension without a given
-    size is 1 in the first part and 2 in the second. Raises UsageError.
+
+def _shape_text(declared_shape: tuple[int | str, ...]) -> str:
+    return "x".join(map(str, declared_shape)) or "a scalar"
+
+
+def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...]:
+    """The inputs of a model for the worker, a part for each shape.
+
+    `shapes` are texts of `parse_shape`; the second one of an input makes the second part, and so on. An input with one shape
+    keeps it. Without any, an open dimension is 1 in the first part and 2 in the second; `open` of such an input says which
+    dimensions that were. Raises UsageError.
     """
     from stackbuild.bench.nets.graph import describe_inputs
 
-    if not path.is_file():
-        raise UsageError("there is no such model", where=str(path), next="give the path of an .onnx file")
+    require_model(path)
     try:
         _, inputs = describe_inputs(path)
     except ValueError as error:
@@ -110,24 +137,37 @@ def input_parts(path: Path, shapes: Sequence[str]) -> tuple[dict[str, Json], ...
         given_shapes.setdefault(name, []).append(shape)
     for name in given_shapes.keys() - inputs.keys():
         raise UsageError(f"it has no input {name!r}", where=str(path), next=f"its inputs are {', '.join(inputs)}")
-    is_open = any(not isinstance(size, int) for _, declared_shape in inputs.values() for size in declared_shape)
-    two = any(len(each) > 1 for each in given_shapes.values()) or (is_open and not given_shapes)
+    is_open = any(not isinstance(size, int) for _, dims in inputs.values() for size in dims or ())
+    count = max(map(len, given_shapes.values()), default=2 if is_open else 1)
+    _refuse_uneven(given_shapes, str(path))
     parts: list[dict[str, Json]] = []
-    for number in range(2 if two else 1):
+    for number in range(count):
         feeds: dict[str, Json] = {}
         part_shapes: Shapes = {}
         for name, (dtype, declared_shape) in inputs.items():
             mine = given_shapes.get(name, [])
             size = mine[min(number, len(mine) - 1)] if mine else _concrete_shape(declared_shape, number + 1)
-            model = UserModel(path, {name: size})
+            model = UserModel(path, {} if size is None else {name: size})
             part_shapes[name] = _shape(name, declared_shape, model, str(path))
-            feeds[name] = {"shape": list(part_shapes[name]), "dtype": dtype, "high": 2}
+            placeholder = {"open": _placeholders(declared_shape or ())} if not mine and size != declared_shape else {}
+            feeds[name] = {"shape": list(part_shapes[name]), "dtype": dtype, "high": 2, **placeholder}
         parts.append({"inputs": feeds})
         _refuse_large(part_shapes, inputs, str(path))
     return tuple(parts)
 
 
-def _refuse_large(shapes: Shapes, inputs: Mapping[str, tuple[str, tuple[int | str, ...]]], where: str) -> None:
+def _refuse_uneven(given_shapes: Mapping[str, Sequence[tuple[int, ...]]], where: str) -> None:
+    """Raises UsageError where two inputs have several shapes, and not equally many: which go together nobody says."""
+    counts = {name: len(each) for name, each in given_shapes.items() if len(each) > 1}
+    if len(set(counts.values())) > 1:
+        listing = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
+        raise UsageError(
+            f"the inputs have different numbers of shapes: {listing}", where=where,
+            next="give --shape once for an input that keeps its shape, else as often as for the others",
+        )  # fmt: skip
+
+
+def _refuse_large(shapes: Shapes, inputs: Mapping[str, tuple[str, DeclaredShape]], where: str) -> None:
     """Raises UsageError for shapes that no array has, and for more inputs than there may be."""
     size = 0
     for name, shape in shapes.items():
@@ -146,6 +186,11 @@ def _refuse_large(shapes: Shapes, inputs: Mapping[str, tuple[str, tuple[int | st
 
 ITEM_BYTES = {
     "bool": 1,
+    "bfloat16": 2,
+    "float8_e4m3fn": 1,
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2": 1,
+    "float8_e5m2fnuz": 1,
     "int8": 1,
     "uint8": 1,
     "float16": 2,
@@ -158,6 +203,8 @@ ITEM_BYTES = {
 """Bytes of an element; of every other type, 4."""
 
 
-def _concrete_shape(declared_shape: tuple[int | str, ...], size: int) -> tuple[int, ...]:
+def _concrete_shape(declared_shape: DeclaredShape, size: int) -> tuple[int, ...] | None:
     """The declared shape with that size for every open dimension."""
+    if declared_shape is None:
+        return None
     return tuple(each if isinstance(each, int) else size for each in declared_shape)

@@ -22,6 +22,18 @@ from stackbuild.recipe.suites import load_suite
 from stackbuild.tables.near_words import one_of
 
 
+def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """One shape for each input. Raises UsageError for a second one: a measurement has one."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in map(parse_shape, texts):
+        if name in shapes:
+            raise UsageError(
+                f"--shape names {name!r} twice", next="measure one shape at a time: give --shape once for each input"
+            )
+        shapes[name] = shape
+    return shapes
+
+
 def select_suite(
     suite: str, models: Sequence[str], batch: Sequence[int], dtype: Sequence[str], size: Sequence[str],
     optimised: bool, shape: Sequence[str],
@@ -34,7 +46,7 @@ def select_suite(
             )
         return load_suite(suite), suite, ()
     frame = load_suite(suite)
-    shapes = dict(parse_shape(text) for text in shape)
+    shapes = _shapes(shape)
     users = tuple(UserModel(Path(m), shapes) for m in models if m.endswith(".onnx"))
     if shapes and not users:
         raise UsageError("--shape goes with an .onnx file", next="the tool's own models take --batch and --size")

@@ -99,8 +99,11 @@ def make_feeds(part: JobDict) -> Feeds:
     if "feeds" in part:
         with np.load(part["feeds"]) as arrays:
             return dict(arrays)
-    begin, end = part.get("rows", (0, None))
-    return {name: value[begin:end] for name, value in random_feeds(part).items()}
+    feeds = random_feeds(part)
+    if "rows" not in part:
+        return feeds
+    begin, end = part["rows"]
+    return {name: value[begin:end] if value.ndim else value for name, value in feeds.items()}
 
 
 def random_feeds(part: JobDict) -> Feeds:
@@ -112,14 +115,16 @@ def random_feeds(part: JobDict) -> Feeds:
         if fill in ("ones", "zeros"):
             feeds[name] = np.full(shape, int(fill == "ones"), dtype)
         elif fill in HIGH or dtype.kind in "iu":
-            feeds[name] = rng.integers(0, spec.get("high", HIGH.get(fill, 1000)), shape).astype(dtype)
+            feeds[name] = np.asarray(rng.integers(0, spec.get("high", HIGH.get(fill, 1000)), shape), dtype)
         elif dtype.kind == "b":
-            feeds[name] = rng.integers(0, 2, shape).astype(dtype)
+            feeds[name] = np.asarray(rng.integers(0, 2, shape), dtype)
+        elif dtype.kind == "O":  # a tensor of strings
+            feeds[name] = np.asarray(np.asarray(rng.integers(0, 10, shape)).astype(str), dtype)
         else:
             random_inputs = (
                 rng.random(shape, np.float32) + 0.5 if fill == "positive" else rng.standard_normal(shape, np.float32)
             )
-            feeds[name] = random_inputs.astype(dtype)
+            feeds[name] = np.asarray(random_inputs, dtype)
     return feeds
 
 

@@ -30,7 +30,7 @@ ShapesOption = Annotated[
     option(
         "--shape",
         metavar="NAME=AxBxC",
-        help="An input's shape; may be repeated. A second one of an input is the second shape.",
+        help="An input's shape; may be repeated. Each further one of an input is a further shape.",
     ),
 ]
 PluginOption = Annotated[
@@ -64,7 +64,7 @@ def check(
 ) -> None:
     """Say which nodes run on a provider, and why not the others.
 
-    One session is opened with the CPU as fallback, as applications have it, and run with two input shapes. Exit 5 where the
+    One session is opened with the CPU as fallback, as applications have it, and run with each shape of --shape, else with two. Exit 5 where the
     provider has less than --nodes or --seconds, or is not in the session at all.
 
     Example: stackbuild model check model.onnx --venv .venv --provider migraphx --shape input=1x3x224x224

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from stackbuild.bench.model_check import ModelCheck
 from stackbuild.bench.model_compile import CompiledModel
+from stackbuild.bench.model_problem import Culprit
 from stackbuild.core.errors import bar_lines, safe
 from stackbuild.views.console import Text, err, out, table
 
 MAX_ROWS = 20
 """So many nodes are drawn; all of them are in the JSON."""
 
+CULPRITS = {
+    Culprit.LIBRARY: "the library of custom operators was not loaded",
+    Culprit.MODEL: "the model was not loaded",
+    Culprit.RUN: "the model did not run",
+}
+"""How a problem begins that is not the provider's."""
+
 
 def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
     """Shares, the nodes that fell back with the reason, the times of each shape, and the verdict."""
     if result.problem:
-        out().print(Text(f"{result.provider} did not take part: {bar_lines(result.problem)}", "red"))
-        err().print(Text(f"  next: {result.next}"))
+        sentence = f"{result.provider} did not take part"
+        if result.culprit:
+            sentence = CULPRITS.get(result.culprit, sentence)
+        out().print(Text(f"{sentence}: {bar_lines(result.problem)}", "red"))
+        err().print(Text(f"  next: {safe(result.next, keep='')}"))
     if result.shares:
         rows = table("provider", "nodes", "of all", "kernel time, all runs", "of all")
         for share in result.shares:
@@ -42,9 +53,10 @@ def _draw_times(result: ModelCheck) -> None:
     if not result.shapes:
         return
     out().print(Text(f"session made in {result.create:.2f} s"))
-    names = ("first shape", "second shape", "first shape again")
+    names = ["first shape", "second shape", *(f"shape {n}" for n in range(3, len(result.shapes)))]
+    names = [*names[: max(1, len(result.shapes) - 1)], "first shape again"]
     for name, shape in zip(names, result.shapes, strict=False):
-        sizes = ", ".join(f"{key}={'x'.join(map(str, size))}" for key, size in shape.sizes.items())
+        sizes = ", ".join(f"{key}={'x'.join(map(str, size)) or 'scalar'}" for key, size in shape.sizes.items())
         later = f", then {shape.later * 1e3:.2f} ms" if shape.later else ""
         out().print(Text(f"{name} ({safe(sizes, keep='')}): first run {shape.first * 1e3:.2f} ms{later}"))
     if len(result.shapes) == 1:

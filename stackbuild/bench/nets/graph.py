@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -141,10 +141,12 @@ def _no_model(path: Path, reason: str) -> str:
     return f"not an ONNX model but {kind}; {step}" if kind else f"not an ONNX model: {reason}"
 
 
-def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ...]]]]:
+def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ...] | None]]]:
     """A model file's opset, and its inputs as name to (dtype, shape); a dimension without a size keeps its name.
 
-    Raises ValueError for a file that is not an ONNX model; what to do may follow its cause after `; `.
+    The shape of an input is () for a scalar, and None where the model does not say how many dimensions it has.
+    Raises ValueError for a file that is not an ONNX model, and for one whose data files are not there; what to do may
+    follow its cause after `; `.
     """
     if path.stat().st_size > MOST_MODEL_BYTES:
         raise ValueError("not an ONNX model: it is larger than 2 GiB, where weights lie in files of their own")
@@ -154,14 +156,46 @@ def describe_inputs(path: Path) -> tuple[int, dict[str, tuple[str, tuple[Dim, ..
         raise ValueError(_no_model(path, str(error))) from error
     if not model.graph.node:
         raise ValueError(_no_model(path, "it has no nodes"))
+    _require_data_files(model.graph, path.absolute().parent)
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     constants = {w.name for w in model.graph.initializer}
     return opset, {i.name: _input(i.name, i.type.tensor_type) for i in model.graph.input if i.name not in constants}
 
 
-def _input(name: str, tensor: onnx.TypeProto.Tensor) -> tuple[str, tuple[Dim, ...]]:
+def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Every tensor of a graph and of the graphs inside its nodes."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _tensors(inner)
+
+
+def _require_data_files(graph: onnx.GraphProto, folder: Path) -> None:
+    """Raises ValueError where a file beside the model that has a tensor's data is not there, or is too short."""
+    for tensor in _tensors(graph):
+        if tensor.data_location != TensorProto.EXTERNAL:
+            continue
+        values = {entry.key: entry.value for entry in tensor.external_data}
+        name = values.get("location", "")
+        file = folder / name
+        if not file.is_file():
+            raise ValueError(f"its data file {name!r} is not there; put {name} beside the model: it has the weights")
+        numbers = [values.get(key, "") for key in ("offset", "length")]
+        end = sum(int(number) for number in numbers if number.isdecimal())
+        if file.stat().st_size < end:
+            raise ValueError(
+                f"its data file {name!r} has {file.stat().st_size} bytes, and {tensor.name!r} ends at {end}; "
+                f"copy {name} again: it is cut off, or of another model"
+            )
+
+
+def _input(name: str, tensor: onnx.TypeProto.Tensor) -> tuple[str, tuple[Dim, ...] | None]:
     try:
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"the input {name!r} is not a tensor of a known type: values cannot be made for it") from None
+    if not tensor.HasField("shape"):
+        return dtype, None
     return dtype, tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in tensor.shape.dim)

@@ -12,6 +12,7 @@ from onnx import helper
 
 from stackbuild.bench.environment import plain_environment
 from stackbuild.bench.model_check import ModelCheck, ModelRequest, read_answer
+from stackbuild.bench.model_problem import Culprit
 from stackbuild.bench.onnx_file import input_parts
 from stackbuild.core.errors import UsageError
 
@@ -104,6 +105,8 @@ def model(path: Path, *dims: object) -> Path:
         ((4, 3), [], [[4, 3]]),
         (("n", 3), ["x=8x3"], [[8, 3]]),
         (("n", 3), ["x=8x3", "x=16x3"], [[8, 3], [16, 3]]),
+        (("n", 3), ["x=8x3", "x=16x3", "x=2x3", "x=9x3"], [[8, 3], [16, 3], [2, 3], [9, 3]]),
+        ((), [], [[]]),
     ],
 )
 def test_the_shapes_that_are_run(
@@ -112,6 +115,49 @@ def test_the_shapes_that_are_run(
     parts: Any = input_parts(model(tmp_path / "m.onnx", *dims), given)
     assert [part["inputs"]["x"]["shape"] for part in parts] == shapes
     assert np.dtype(parts[0]["inputs"]["x"]["dtype"]) == np.float32
+
+
+def two_inputs(path: Path) -> Path:
+    """`x` with an open dimension, a scalar `s`, and `u` whose number of dimensions nobody says."""
+    values = [helper.make_tensor_value_info(*each) for each in (("x", 1, ["n", 3, "w"]), ("s", 7, []), ("u", 1, None))]
+    nodes = [helper.make_node("Identity", [name], [f"{name}o"]) for name in "xsu"]
+    graph = helper.make_graph(nodes, "g", values, [onnx.ValueInfoProto(name=f"{name}o") for name in "xsu"])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    return path
+
+
+def test_shapes_of_several_inputs(tmp_path: Path) -> None:
+    path = two_inputs(tmp_path / "m.onnx")
+    parts: Any = input_parts(path, ["x=1x3x4", "u=5", "x=2x3x4", "x=3x3x8"])
+    sizes = [{name: spec["shape"] for name, spec in part["inputs"].items()} for part in parts]
+    assert sizes == [
+        {"x": [1, 3, 4], "s": [], "u": [5]}, {"x": [2, 3, 4], "s": [], "u": [5]}, {"x": [3, 3, 8], "s": [], "u": [5]},
+    ]  # fmt: skip
+    assert not any("open" in spec for part in parts for spec in part["inputs"].values())
+    (only,) = input_parts(path, ["u=5"])
+    inputs: Any = only["inputs"]
+    assert inputs["x"]["open"] == "N1x3xN2" and "open" not in inputs["s"] and "open" not in inputs["u"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "next"),
+    [
+        ([], "'u' has no shape in the model", "--shape u=1x3"),
+        (["u=5", "s=1"], "the shape 1 does not fit the input 's', which is a scalar", "leave out --shape s"),
+        (["u=5", "u=6", "x=1x3x1", "x=2x3x2", "x=3x3x3"], "'u' has 2, 'x' has 3", "as often as"),
+    ],
+)
+def test_shapes_that_nobody_can_follow_are_refused(tmp_path: Path, given: list[str], words: str, next: str) -> None:
+    with pytest.raises(UsageError, match=words) as stop:
+        input_parts(two_inputs(tmp_path / "m.onnx"), given)
+    assert next in stop.value.next
+
+
+def test_the_problem_of_an_answer_has_its_culprit() -> None:
+    text = "Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from m.onnx failed:Fatal error: my.ops:Foo(-1) is not a registered function/op"
+    found = read({"stage": "session", "problem": text, "onnxruntime": "1.32.0"})
+    assert found.culprit is Culprit.MODEL and "--library" in found.next and "my.ops" in found.problem
+    assert read({"providers": [CPU]}).culprit is Culprit.PROVIDER and read({}).culprit is None
 
 
 def test_wrong_shapes_are_refused(tmp_path: Path) -> None:

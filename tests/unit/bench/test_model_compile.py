@@ -10,6 +10,7 @@ from stackbuild.bench import model_compile
 from stackbuild.bench.environment import plain_environment
 from stackbuild.bench.model_check import ModelCheck, ModelRequest, ShapeTiming
 from stackbuild.bench.model_compile import VARIABLE, compile_model
+from stackbuild.bench.model_problem import Culprit
 from stackbuild.core.errors import MachineLacks, StepFailed, UsageError
 
 
@@ -21,7 +22,9 @@ def request_(tmp_path: Path) -> ModelRequest:
     )
 
 
-def sessions(monkeypatch: pytest.MonkeyPatch, *writes: str, problem: str = "") -> None:
+def sessions(
+    monkeypatch: pytest.MonkeyPatch, *writes: str, problem: str = "", culprit: Culprit = Culprit.PROVIDER
+) -> None:
     """Each session writes the next file into the folder that the variable names."""
     left = list(writes)
 
@@ -29,7 +32,9 @@ def sessions(monkeypatch: pytest.MonkeyPatch, *writes: str, problem: str = "") -
         if left and (name := left.pop(0)):
             (Path(dict(request.environment.env)[VARIABLE]) / name).write_bytes(b"compiled")
         shapes = (ShapeTiming({}, 30.0 if left else 0.5, 0.0),)
-        return ModelCheck("m", request.provider, "1.23.2", (), (), (), shapes, 1.0, problem, "next")
+        return ModelCheck(
+            "m", request.provider, "1.23.2", (), (), (), shapes, 1.0, problem, "next", culprit if problem else None
+        )
 
     monkeypatch.setattr(model_compile, "check_model", check)
 
@@ -66,3 +71,13 @@ def test_what_was_not_compiled_is_no_success(
     with pytest.raises(error, match=words):
         compile_model(request_, tmp_path / "out")
     assert (tmp_path / "out").exists() == (not problem), "a folder that a session wrote to stays for a look"
+
+
+@pytest.mark.parametrize("culprit", [Culprit.MODEL, Culprit.RUN, Culprit.LIBRARY])
+def test_a_model_that_cannot_be_run_is_not_the_machines_lack(
+    request_: ModelRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, culprit: Culprit
+) -> None:
+    sessions(monkeypatch, problem="no operator Foo", culprit=culprit)
+    with pytest.raises(UsageError, match="no operator Foo") as stop:
+        compile_model(request_, tmp_path / "out")
+    assert stop.value.where.endswith("m.onnx") and stop.value.next == "next"

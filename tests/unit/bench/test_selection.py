@@ -78,3 +78,8 @@ def test_a_waiver_of_blanks_says_nothing() -> None:
     for blank in ({"reason": " " * 9}, {"by": " "}):
         with pytest.raises(ValidationError):
             Waiver.model_validate(said | blank)
+
+
+def test_a_second_shape_of_an_input_is_not_dropped() -> None:
+    with pytest.raises(UsageError, match="--shape names 'x' twice"):
+        select_suite("models-quick", ["m.onnx"], [], [], [], False, ["x=1x3", "y=2", "x=2x3"])
