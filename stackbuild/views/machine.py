@@ -95,7 +95,7 @@ def draw_venv(report: VenvReport) -> None:
             f"cannot be loaded: no {', '.join(provider.missing)}" if provider.missing else "its libraries are found"
         )
         out().print(Text(f"{provider.provider}: {sentence} ({provider.file} of {provider.owner})"))
-    steps: set[str] = set()
+    steps: dict[str, str] = {}
     for finding in report.findings:
         severity = finding.severity
         out().print(
@@ -104,8 +104,8 @@ def draw_venv(report: VenvReport) -> None:
             Text(f"[{finding.rule}]", "dim"),
         )
         out().print(indent(finding.why, "dim", 9))
-        step = "the command above" if finding.fix in steps else finding.fix
-        steps.add(finding.fix)
+        step = f"as for {steps[finding.fix]} above" if finding.fix in steps else finding.fix
+        steps.setdefault(finding.fix, finding.rule)
         out().print(indent(f"next: {step}" + (f" [{finding.link}]" if finding.link else ""), "", 9))
     errors = sum(f.severity is Severity.ERROR for f in report.findings)
     err().print(

@@ -479,6 +479,18 @@ def test_a_build_that_came_from_an_address_comes_from_there_again(tmp_path: Path
     assert venv.report().findings[0].fix.endswith("install onnxruntime-rocm==1.22.1")
 
 
+def test_a_next_step_that_is_there_already_is_named_by_its_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    venv = Venv(tmp_path)
+    cpu_over_rocm(venv)
+    (venv.site / ROCM).unlink()
+    monkeypatch.setattr(sys, "argv", ["stackbuild", "doctor", "--venv", str(venv.root)])
+    assert run() == 7
+    said = capsys.readouterr().out
+    assert "next: as for SB-VENV-OVERWRITE above" in said and said.count("uninstall -y") == 1
+
+
 def test_every_error_of_a_runtime_has_the_same_next_step(tmp_path: Path) -> None:
     venv = Venv(tmp_path)
     cpu_over_rocm(venv)
