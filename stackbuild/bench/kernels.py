@@ -26,6 +26,7 @@ from stackbuild.bench.measure import Measurement, baseline_of, run
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.resources import folder
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.gates import Gate
 from stackbuild.model.results import Case, Side
 from stackbuild.model.suite import Suite
@@ -133,7 +134,7 @@ def _cases(suite: Suite, out: Path, python: Path | None) -> list[_CaseRow]:
     if ran.returncode:
         last = (ran.stderr.strip() or "it said nothing").splitlines()[-1]
         if "ModuleNotFoundError" in last:
-            raise MachineLacks(last, next=f"{environment.python} -m pip install 'stackbuild[bench]'")
+            raise MachineLacks(last, next=f"{shell_word(environment.python)} -m pip install 'stackbuild[bench]'")
         raise UsageError(f"the suite's cases cannot be made: {last}", next="see docs/benchmarks.md on kernel suites")
     return [_CaseRow(**row) for row in json.loads((out / "index.json").read_text())]
 

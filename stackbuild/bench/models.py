@@ -24,6 +24,7 @@ from stackbuild.bench.onnx_file import UserModel, user_case
 from stackbuild.bench.providers import provider_name
 from stackbuild.bench.suite_cases import SuiteCase, suite_cases
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.gates import Gate
 from stackbuild.model.results import Side
 from stackbuild.model.suite import Suite
@@ -73,7 +74,7 @@ def measure_models(
     if request.plugin and ":" not in request.plugin and not Path(request.plugin).is_file():
         raise UsageError("there is no such library", where=request.plugin, next="--plugin takes a plugin EP's .so")
     if suite.kind != "models":
-        raise UsageError(f"the suite {name} is of {suite.kind}", next=f"stackbuild bench kernels --suite {name}")
+        raise UsageError(f"the suite {name} is of {suite.kind}", next=f"stackbuild bench kernels --suite {shell_word(name)}")
     request = replace(request, baseline=baseline_of(request.baseline, gates))
     contenders = tuple(_contenders(request))
     budget = TimingBudget(**suite.budget.model_dump())

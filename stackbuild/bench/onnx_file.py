@@ -13,6 +13,7 @@ from stackbuild.bench.model_problem import require_model
 from stackbuild.core import digest
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.results import Case
 
 Shapes = dict[str, tuple[int, ...]]
@@ -94,7 +95,7 @@ def _shape(name: str, declared_shape: DeclaredShape, user: UserModel, where: str
         if not all(isinstance(size, int) for size in declared_shape):
             raise UsageError(
                 f"the input {name!r} is {shape_text}: its open dimensions need sizes", where=where,
-                next=f"--shape {name}={'x'.join(str(s) if isinstance(s, int) else '1' for s in declared_shape)}",
+                next=f"--shape {shell_word(name)}={'x'.join(str(s) if isinstance(s, int) else '1' for s in declared_shape)}",
             )  # fmt: skip
         return tuple(int(size) for size in declared_shape)
     fits = len(shape) == len(declared_shape) and all(

@@ -15,6 +15,7 @@ from stackbuild.build.schedule import schedule
 from stackbuild.checks.mirror import lacking, refuse_lacking
 from stackbuild.checks.needs import disk_warning, refuse_missing_tools
 from stackbuild.core.errors import LockError, PlanError, StepFailed
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.events import Note, RunFinished, RunStarted, StepBroke
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded_recipe import LoadedRecipe
@@ -155,7 +156,7 @@ def _refuse_unreachable(plan: Plan, order: Order, context: BuildContext) -> None
 def _configure_error(reach: Reach, context: BuildContext) -> PlanError:
     lines = reach.unreachable
     count = f"{len(lines)} of {len(lines) + len(reach.plan.goals)} steps are not configured"
-    commands = ", ".join(f"`stackbuild build -r {context.given_name} --until {name}`" for name in reach.blockers)
+    commands = ", ".join(f"`stackbuild build -r {shell_word(context.given_name)} --until {shell_word(name)}`" for name in reach.blockers)
     return PlanError(f"{count}: {'; '.join(lines)}", next=f"run {commands}, then this once more")
 
 
@@ -176,13 +177,13 @@ def _refuse_others(names: tuple[str, ...], order: Order) -> None:
     if order.only and (others := [name for name in names if name != order.choice.until]):
         raise PlanError(
             f"`{order.choice.until}` needs what is not in the store: {', '.join(others)}",
-            next=f"build it with --until {order.choice.until} instead of --only",
+            next=f"build it with --until {shell_word(order.choice.until)} instead of --only",
         )
 
 
 def _rebuild(names: tuple[str, ...], context: BuildContext) -> PlanError:
     what = f"{len(names)} step{'s are' if len(names) > 1 else ' is'} not in the store: {', '.join(names)}"
-    return PlanError(what, next=f"`stackbuild explain --recipe {context.given_name} {names[0]}` says why")
+    return PlanError(what, next=f"`stackbuild explain --recipe {shell_word(context.given_name)} {shell_word(names[0])}` says why")
 
 
 def _without_damaged(plan: Plan, stored_records: dict[str, Record], context: BuildContext) -> dict[str, Record]:
@@ -225,7 +226,7 @@ def _with_base(before: CurrentPlan, order: Order, context: BuildContext) -> tupl
         raise LockError(
             f"Debian's archive no longer has what is locked: {'; '.join(moved_inputs)}",
             where=str(loaded_recipe.lock_path),
-            next=f"run `stackbuild lock --recipe {loaded_recipe.given_name}`, or build without --locked",
+            next=f"run `stackbuild lock --recipe {shell_word(loaded_recipe.given_name)}`, or build without --locked",
         )
     if moved_inputs:
         listing = "; ".join(moved_inputs[:5]) + (f"; and {len(moved_inputs) - 5} more" if len(moved_inputs) > 5 else "")

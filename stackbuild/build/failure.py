@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -11,6 +10,7 @@ from stackbuild.build.cmake_log import unused_entries
 from stackbuild.build.context import BrokenStep, BuildContext
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.log_excerpt import DISK_FULL, OUT_OF_MEMORY, clean, excerpt
+from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.model.events import StepBroke
 from stackbuild.model.plan import CONVERSION, Command, Step
 from stackbuild.runners.protocol import ExecResult, Session
@@ -65,8 +65,8 @@ def raise_failure(failure: FailedCommand, staging: StagingFolder, session: Sessi
     if not exhausted:
         staging.unmark()
     context.store.keep_failed(f"{context.recipe}.{step.name}", staging)
-    look = f"stackbuild shell --recipe {shlex.quote(context.given_name)} {step.name}"
-    command = shlex.join(failure.command.argv)
+    look = f"stackbuild shell --recipe {shell_word(context.given_name)} {shell_word(step.name)}"
+    command = shell_words(failure.command.argv)
     lines = tuple(line for line in excerpt(text) if line != clean(f"$ {command}"))  # it stands above them
     event = StepBroke(step.name, what, command, lines, str(failure.log), look)
     context.emit(event)

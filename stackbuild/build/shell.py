@@ -11,6 +11,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order, open_context
 from stackbuild.build.perform import StepRun, session_spec
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.events import Emit, Note
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step, sorted_items
@@ -40,7 +41,7 @@ def open_shell(
             if record is None:
                 raise UsageError(
                     f"`{need.step}` is not built",
-                    next=f"stackbuild build -r {loaded_recipe.given_name} --until {need.step}",
+                    next=f"stackbuild build -r {shell_word(loaded_recipe.given_name)} --until {shell_word(need.step)}",
                 )
             trees[need.step] = record.tree
         return _enter(step, trees, context, argv or ("/bin/bash", "--norc"))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks, RecipeError, Stop
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.sizes import size_of
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.findings import Rung, Status
@@ -52,7 +53,7 @@ def _mistakes(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
         more = f", and {len(error.mistakes) - 1} more" if len(error.mistakes) > 1 else ""
         return (
             Status.FAILED,
-            f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {loaded_recipe.given_name}",
+            f"{first.place}: {first.what}{more}: stackbuild recipe check --recipe {shell_word(loaded_recipe.given_name)}",
         )
     return Status.PASSED, "names nothing that is not there"
 
@@ -65,7 +66,7 @@ def _lock(loaded_recipe: LoadedRecipe) -> tuple[Status, str]:
         return Status.FAILED, f"{stop.what}: {stop.next}"
     if open_ := missing_entries(loaded_recipe.recipe, lock):
         more = f", and {len(open_) - 1} more" if len(open_) > 1 else ""
-        return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {loaded_recipe.given_name}"
+        return Status.FAILED, f"{open_[0]}{more}: stackbuild lock --recipe {shell_word(loaded_recipe.given_name)}"
     return Status.PASSED, "answers every question"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.sizes import size_of
 from stackbuild.judgement import waivers_that_hold
 from stackbuild.model.components import Convertible, MIGraphX, OnnxRuntime, RocMLIR
@@ -192,18 +193,18 @@ def _lock(inputs: CheckInput) -> Iterator[Finding]:
     name = inputs.given_name or inputs.recipe.name
     if inputs.lock is None:
         yield recipe_rules.LOCK.finding(
-            "lock", "there is no fresh lock", fix=f"run `stackbuild lock --recipe {name}`",
+            "lock", "there is no fresh lock", fix=f"run `stackbuild lock --recipe {shell_word(name)}`",
         )  # fmt: skip
         return
     for line in missing_entries(inputs.recipe, inputs.lock):
         subject, _, what = line.partition(": ")
         yield recipe_rules.UNLOCKED_ENTRY.finding(
-            subject, what, fix=f"run `stackbuild lock --recipe {name}` where the network or a mirror is",
+            subject, what, fix=f"run `stackbuild lock --recipe {shell_word(name)}` where the network or a mirror is",
         )  # fmt: skip
     for source, commit in inputs.lock.commits.items():
         if len(commit) < 40:
             yield recipe_rules.SHORT_COMMIT.finding(
-                f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}", fix=f"`stackbuild lock --recipe {name}` completes it",
+                f"sources.{source}", f"the commit is known to {len(commit)} digits: {commit}", fix=f"`stackbuild lock --recipe {shell_word(name)}` completes it",
             )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stackbuild.checks.needs import disk_wanted
 from stackbuild.checks.new_recipe import newest_version
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.versions import numbers
 from stackbuild.machine.env import target_of
 from stackbuild.machine.gpu import Gpu
@@ -113,7 +114,7 @@ def _recipes(gfx: str) -> list[RecipeChoice]:
             choices.append(
                 RecipeChoice(
                     name, recipe.summary, recipe.rocm or "", use_of(recipe), proof.words, proof.source,
-                    sum(row.cpu_hours for row in hours.values()), hours_in_words(hours), disk_wanted(recipe), f"stackbuild build --recipe {name} --gfx {gfx}",
+                    sum(row.cpu_hours for row in hours.values()), hours_in_words(hours), disk_wanted(recipe), f"stackbuild build --recipe {shell_word(name)} --gfx {gfx}",
                 )
             )  # fmt: skip
     return choices

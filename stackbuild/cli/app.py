@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -25,6 +24,7 @@ from stackbuild.cli.option_forms import refuse_wrong_values
 from stackbuild.cli.usage import usage_mistake
 from stackbuild.core.errors import UsageError
 from stackbuild.core.output_style import OUTPUT_STYLE
+from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.tables.near_words import one_of
 
 argument = typer.Argument
@@ -142,17 +142,17 @@ class RecipeCommand(TyperCommand):
 
         recipe_words = [word for word in mine if word in bundled_recipes() or word.endswith((".yaml", ".yml"))]
         if wheel := next((word for word in mine if word.endswith(".whl")), ""):
-            step = f"`{path} --recipe R` works on a recipe; `stackbuild verify {wheel}` and `stackbuild inspect {wheel}` read wheels"
+            step = f"`{path} --recipe R` works on a recipe; `stackbuild verify {shell_word(wheel)}` and `stackbuild inspect {shell_word(wheel)}` read wheels"
             return UsageError("it is a wheel, and no recipe is named", where=wheel, next=step)
         takes_words = any(param.param_type_name == "argument" for param in self.params)
         first = [] if takes_words else [word for word in mine[:1] if not word.startswith("-")]
         for recipe_name in (recipe_words or first)[:1]:
             at = args.index(recipe_name)
-            words = shlex.join(["--recipe", recipe_name, *args[:at], *args[at + 1 :]])
+            words = shell_words(["--recipe", recipe_name, *args[:at], *args[at + 1 :]])
             return UsageError(
                 "a recipe is named by an option", where=recipe_name, next=f"did you mean `{path} {words}`?"
             )
-        words = " ".join(["--recipe R", *([shlex.join(args)] if args else [])])
+        words = " ".join(["--recipe R", *([shell_words(args)] if args else [])])
         return UsageError(
             "no recipe is named", next=f"`{path} {words}`; `stackbuild recipe list` shows those that there are"
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from stackbuild.cli.option_forms import FORMS, advice_on
 from stackbuild.cli.settings import origin_of
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.recipe.near_path import near_path
 
 _NOT_THERE = re.compile(
@@ -35,7 +36,7 @@ def complete(stop: UsageError, words: Sequence[str], environ: Mapping[str, str])
             elif "wheel" in f"{stop.what} {stop.next}" and "*" in word and (wheel := _wheel_below(Path())):
                 stop.next = f"no file matches it: did you mean `{wheel}`?"
             elif "wheel" in stop.next and _DISTRIBUTION.fullmatch(word) and "." not in word.partition("==")[0]:
-                stop.next = f"{stop.next}; `pip download --no-deps {word}` fetches the wheel of that name"
+                stop.next = f"{stop.next}; `pip download --no-deps {shell_word(word)}` fetches the wheel of that name"
             return
 
 

@@ -9,6 +9,7 @@ import sys
 
 from stackbuild.core.errors import Defect, MachineLacks, Stop, safe
 from stackbuild.core.output_style import OUTPUT_STYLE, wraps
+from stackbuild.core.shell_words import shell_word
 
 EXTRAS = ("numpy", "onnx", "onnxruntime", "sympy")
 """What the extra `bench` installs (pyproject.toml)."""
@@ -60,7 +61,7 @@ def _wrap(text: str) -> str:
 
 def _missing_extra(package: str) -> MachineLacks:
     """An installation without the packages that measuring takes."""
-    next = f"{sys.executable} -m pip install 'stackbuild[bench]', or `.[bench]` in a checkout"
+    next = f"{shell_word(sys.executable)} -m pip install 'stackbuild[bench]', or `.[bench]` in a checkout"
     return MachineLacks(f"{package} is not installed, which measuring takes", next=next)
 
 

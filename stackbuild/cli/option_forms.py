@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.recipe.near_path import near_path
 from stackbuild.tables.near_words import one_of
 
@@ -237,7 +238,7 @@ def _reason(value: str, form: OptionForm, names: Sequence[str]) -> tuple[str, st
     if form.choices and value not in form.choices:
         return f"it cannot be {value!r}", step if (step := one_of(value, form.choices)).endswith("?") else f"{step}; "
     if form is _ADDRESS and (address := scheduler_meant(value)):
-        return f"{value!r} has no scheme of a scheduler", f"write `--on {address}`"
+        return f"{value!r} has no scheme of a scheduler", f"write `--on {shell_word(address)}`"
     if form.pattern and not re.fullmatch(form.pattern, value):
         return f"it cannot be {value!r}", ""
     if form.is_of == "folder" and "://" in value and "fetch --bundle" in form.takes:

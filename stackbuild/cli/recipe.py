@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, argument, group, leave, option
 from stackbuild.cli.completion import recipes
+from stackbuild.core.shell_words import shell_word
 
 recipe = group("recipe", "List, show, check and write recipes. Example: stackbuild recipe list")
 
@@ -162,4 +162,4 @@ def new(
             file.write(text)
     except OSError as error:
         raise UsageError(f"cannot write it: {error.strerror}", where=str(out), next="name a new file") from None
-    err().print(f"wrote {out}; then `stackbuild lock --recipe {shlex.quote(str(out))}`", markup=False)
+    err().print(f"wrote {out}; then `stackbuild lock --recipe {shell_word(out)}`", markup=False)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, argument, group, leave, option
 from stackbuild.cli.completion import logged_steps, runs, steps, words
+from stackbuild.core.shell_words import shell_word
 
 store = group("store", "Look after built outputs. They lie in $STACKBUILD_STORE, or ~/.cache/stackbuild/store.")
 
@@ -122,7 +123,7 @@ def copy(
         if match is None:
             raise UsageError(
                 f"the store has no output of step {step} of {name}",
-                next=f"stackbuild build --recipe {recipe} --until {step}",
+                next=f"stackbuild build --recipe {shell_word(recipe)} --until {shell_word(step)}",
             )
         if reason := local_store.check(match.tree):
             raise UsageError(f"the stored output is damaged: {reason}", next="build it again")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stackbuild.cli.option_forms import advice_on, form_of
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.tables.key_words import keys_of_word, plain_word
 from stackbuild.tables.near_words import nearest, one_of
 
@@ -34,7 +34,7 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
         message = f"{missing[1].replace(chr(39), '').replace(' / ', ' or ')} is missing"
         if missing[1].lower().strip("'") == "version" and (requirement := next((w for w in words if "==" in w), "")):
             parts = [part for word in words for part in (word.split("==", 1) if word is requirement else [word])]
-            step = f"write project and version as two words: `stackbuild {shlex.join(parts)}`"
+            step = f"write project and version as two words: `stackbuild {shell_words(parts)}`"
             return UsageError(f"{message}: {requirement!r} is one word", where=where, next=step)
     if wrong := re.match(r"invalid value for (.+?): (.+)", message, re.DOTALL):
         return _wrong_value(wrong[1], wrong[2], words, command, where, every)
@@ -74,7 +74,7 @@ def _without_extra(extra: str, words: Sequence[str], path: str, command: Any) ->
     names = [name for name in names if name.startswith("-")]
     names += [name for param in command.params for name in param.opts if name == "--gpu" and name not in words]
     if len(names) == 1:
-        return f"did you mean `{path} {names[0]} {shlex.quote(extra)}`?"
+        return f"did you mean `{path} {names[0]} {shell_word(extra)}`?"
     takes = [param for param in command.params if not param.opts[0].startswith("-")]
     rest = f"`{path}` takes {'no' if not takes else f'{len(takes)}'} word{'s' * (len(takes) != 1)} beside its options"
     return f"remove `{extra}`: {rest}; `{path} --help` lists them"

@@ -37,6 +37,7 @@ from stackbuild.cluster.tasks import StepOutcome, StepTask
 from stackbuild.core.cancel import within_seconds
 from stackbuild.core.errors import MachineLacks, Stop
 from stackbuild.core.output_style import OUTPUT_STYLE
+from stackbuild.core.shell_words import shell_word
 from stackbuild.version import __version__
 
 ATTEMPTS = 3
@@ -438,7 +439,7 @@ class DaskConnection:
             question = "has it TLS at all, and are all certificates of one authority?"
             raise MachineLacks(
                 f"no scheduler answers at {address}: {_first_line(error)}",
-                next=f"is it a scheduler, and not stopped? Start one: stackbuild scheduler {address}; "
+                next=f"is it a scheduler, and not stopped? Start one: stackbuild scheduler {shell_word(address)}; "
                 + (question if address.tls else "or is it one with TLS, tcp+tls://?"),
             ) from None
         self._refuse_other(settings)
@@ -501,7 +502,7 @@ class DaskConnection:
             )
             raise MachineLacks(
                 f"the scheduler {self.address} is set up otherwise: {differs}",
-                next=f"start it with this stackbuild: stackbuild scheduler {self.address}",
+                next=f"start it with this stackbuild: stackbuild scheduler {shell_word(self.address)}",
             )
 
     def _hear(self, event: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackbuild.core.errors import MachineLacks
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.plan import Step
 
 STEP, MEMORY = "step", "memory"
@@ -122,7 +123,7 @@ def refuse_unmet(amounts: Mapping[str, Amounts], offers: Iterable[Offer], addres
     if amounts and not workers:
         raise MachineLacks(
             f"no worker is connected to {address}",
-            next=f"on each machine that is to build: stackbuild worker {address}",
+            next=f"on each machine that is to build: stackbuild worker {shell_word(address)}",
         )
     lacking: dict[str, list[str]] = {}
     for step, needs in amounts.items():
@@ -132,7 +133,7 @@ def refuse_unmet(amounts: Mapping[str, Amounts], offers: Iterable[Offer], addres
         rows = "; ".join(f"{_list_steps(steps)}: {words}" for words, steps in lacking.items())
         raise MachineLacks(
             f"no worker of {address} offers what is needed: {rows}", where=_worker_names(workers),
-            next=f"start a worker that has it: stackbuild worker {address}; `stackbuild worker --help` says what it offers",
+            next=f"start a worker that has it: stackbuild worker {shell_word(address)}; `stackbuild worker --help` says what it offers",
         )  # fmt: skip
 
 

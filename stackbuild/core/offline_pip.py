@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks
+from stackbuild.core.shell_words import shell_word
 
 
 def install_words(arguments: Iterable[str | Path]) -> list[str]:
@@ -20,5 +21,5 @@ def pip_folder() -> Path:
     """The folder of the pip beside stackbuild. Raises MachineLacks where there is none."""
     spec = find_spec("pip")
     if spec is None or spec.origin is None:
-        raise MachineLacks("the Python that runs stackbuild has no pip", next=f"{sys.executable} -m ensurepip")
+        raise MachineLacks("the Python that runs stackbuild has no pip", next=f"{shell_word(sys.executable)} -m ensurepip")
     return Path(spec.origin).parent

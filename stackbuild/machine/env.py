@@ -14,6 +14,7 @@ from typing import Literal
 from stackbuild.core import yaml
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import Field, Model
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.versions import numbers
 from stackbuild.tables import compatibility
 from stackbuild.tables.gpu_names import names_near, products_of, targets_named
@@ -190,5 +191,5 @@ def _lines(setting: Setting, form: str) -> list[str]:
     if form == "shell":
         return [f"export {name}={shlex.quote(value)}"]
     if form == "dotenv":
-        return [*([f"# make it first: mkdir -p {value}"] if setting.folder else []), f"{name}={value}"]
-    return [f"ENV {name}={value}", *([f"RUN mkdir -p {value}"] if setting.folder else [])]
+        return [*([f"# make it first: mkdir -p {shell_word(value)}"] if setting.folder else []), f"{name}={value}"]
+    return [f"ENV {name}={value}", *([f"RUN mkdir -p {shell_word(value)}"] if setting.folder else [])]

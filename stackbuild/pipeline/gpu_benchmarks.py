@@ -26,6 +26,7 @@ from stackbuild.core.errors import MachineLacks, StepFailed, Stop, UsageError
 from stackbuild.core.interpreter import this_python
 from stackbuild.core.model import TypeAdapter
 from stackbuild.core.plain_file import read_plain
+from stackbuild.core.shell_words import shell_word
 from stackbuild.machine.gpu import gpus
 from stackbuild.model.gates import BaselineGate, needs_baseline
 from stackbuild.model.plan import Resources, Step, sorted_items
@@ -94,7 +95,7 @@ def require_bench_packages(recipe: Recipe) -> None:
     if missing:
         raise MachineLacks(
             f"{' and '.join(missing)} not installed: the recipe's `bench` cannot be run",
-            next=f"{sys.executable} -m pip install numpy onnx, or `--until WHEEL-STEP`, which measures nothing",
+            next=f"{shell_word(sys.executable)} -m pip install numpy onnx, or `--until WHEEL-STEP`, which measures nothing",
         )
 
 

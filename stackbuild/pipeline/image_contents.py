@@ -13,6 +13,7 @@ from stackbuild.build.context import BuildContext
 from stackbuild.build.order import Order
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed, UsageError
 from stackbuild.core.offline_pip import install_words, pip_folder
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.versions import series
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.plan import Step
@@ -66,7 +67,7 @@ def contents_of(prepared_recipe: PreparedRecipe, order: Order, context: BuildCon
     record = context.store.find(step.key) if step else None
     if step is None or record is None:
         raise MachineLacks(
-            "the recipe's base is not in the store", next=f"stackbuild build -r {loaded_recipe.given_name}"
+            "the recipe's base is not in the store", next=f"stackbuild build -r {shell_word(loaded_recipe.given_name)}"
         )
     base = context.store.tree(record.tree)
     python = _python(base)
@@ -95,7 +96,7 @@ def _refuse_unlisted(python: str, loaded_recipe: LoadedRecipe) -> None:
         raise LockError(
             f"the recipe does not list Python {python}, which its base has",
             where="python",
-            next=f"add it and run `stackbuild lock -r {loaded_recipe.given_name}`",
+            next=f"add it and run `stackbuild lock -r {shell_word(loaded_recipe.given_name)}`",
         )
 
 

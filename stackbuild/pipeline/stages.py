@@ -18,6 +18,7 @@ from stackbuild.core.errors import GateClosed, MachineLacks, StepFailed, UsageEr
 from stackbuild.core.interpreter import this_python
 from stackbuild.core.model import TypeAdapter
 from stackbuild.core.packaging import distribution_of
+from stackbuild.core.shell_words import shell_word
 from stackbuild.machine.host import machine_memory
 from stackbuild.model.events import Note, StageFinished, StageStarted
 from stackbuild.model.findings import Rung, Status, Verification
@@ -174,7 +175,7 @@ def verify_stage(
     key = built_wheels.stage_key("verify", built_wheels.recipe.gfx, built_wheels.recipe.verify, houses, *gpus)
     result = _stage("verify", key, context, run_ladder, lambda body: not _unmet_rungs(body, required_rungs))
     if not result.passed:
-        raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {built_wheels.wheels[0]}")
+        raise VerificationFailed(str(result.body["claim"]), next=f"stackbuild inspect {shell_word(built_wheels.wheels[0])}")
     if unmet_rungs := _unmet_rungs(result.body, required_rungs):
         raise VerificationFailed("; ".join(unmet_rungs), next="run what it says is missing here, or require less")
     return result

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from stackbuild.core import digest
 from stackbuild.core.errors import LockError
 from stackbuild.core.resources import folder
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.inputs import Inputs
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock
@@ -66,7 +67,7 @@ def open_lock(names: list[str], loaded_recipe: LoadedRecipe) -> LockError:
     return LockError(
         f"the lock does not answer for {', '.join(names)}",
         where=str(loaded_recipe.lock_path),
-        next=f"run `stackbuild lock --recipe {loaded_recipe.given_name}` where the network or a mirror is",
+        next=f"run `stackbuild lock --recipe {shell_word(loaded_recipe.given_name)}` where the network or a mirror is",
     )
 
 

@@ -24,6 +24,7 @@ from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
 from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.plain_file import read_plain, read_regular
+from stackbuild.core.shell_words import shell_word
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.store import atomic
 
@@ -56,7 +57,7 @@ def refuse_foreign(index: Path) -> None:
             raise UsageError(
                 "this is not what stackbuild makes of that name: somebody else has put it there",
                 where=str(path),
-                next=f"see who may write to {index}, take it away, and run `stackbuild index check {index} --rebuild`",
+                next=f"see who may write to {index}, take it away, and run `stackbuild index check {shell_word(index)} --rebuild`",
             )
 
 
@@ -76,7 +77,7 @@ def read_state(index: Path, name: str) -> bytes | None:
         raise UsageError(
             "this is not a file that can be read, or a longer one than stackbuild writes",
             where=str(path),
-            next=f"take it away and run `stackbuild index check {index} --rebuild`",
+            next=f"take it away and run `stackbuild index check {shell_word(index)} --rebuild`",
         )
     return data
 
@@ -93,7 +94,7 @@ def read_catalog(index: Path) -> Catalog | None:
         raise UsageError(
             f"the catalog of the index cannot be read: {reason}",
             where=str(file),
-            next=f"remove {index / CURRENT} and run `stackbuild index check {index} --rebuild`: it reads every wheel again",
+            next=f"remove {index / CURRENT} and run `stackbuild index check {shell_word(index)} --rebuild`: it reads every wheel again",
         ) from None
 
 

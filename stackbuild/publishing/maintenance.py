@@ -9,6 +9,7 @@ from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.core.plain_file import read_regular
+from stackbuild.core.shell_words import shell_word
 from stackbuild.publishing.catalog import Catalog, Project, ProjectStatus
 from stackbuild.publishing.envelopes import envelope_text, read_envelope, signers
 from stackbuild.publishing.generation import (
@@ -155,7 +156,7 @@ def damages(index: Path) -> tuple[str, ...]:
     catalog = read_catalog(index)
     if catalog is None:
         if has_lost_catalog(index):
-            return (f"{index} has pages and no catalog: run `stackbuild index check {index} --rebuild`",)
+            return (f"{index} has pages and no catalog: run `stackbuild index check {shell_word(index)} --rebuild`",)
         return (f"{index} has no catalog: it is not an index of stackbuild, or an older one; publish to it once",)
     lines = []
     for name, project in catalog.projects.items():

@@ -11,7 +11,6 @@ import base64
 import hashlib
 import os
 import re
-import shlex
 import stat
 import struct
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 
 from stackbuild.core.errors import MachineLacks, UsageError
 from stackbuild.core.plain_file import open_named_file, read_named_file
+from stackbuild.core.shell_words import shell_word
 
 NAMESPACE = "stackbuild"
 PASSPHRASE = "STACKBUILD_KEY_PASSPHRASE"
@@ -118,7 +118,7 @@ def load_signing_key(path: Path) -> SigningKey:
             "this is not a private key", where=str(path), next="make one with `ssh-keygen -t ed25519 -f release.key`"
         )
     if stat.S_IMODE(mode) & 0o077:
-        raise UsageError("others may read the private key", where=str(path), next=f"chmod 600 {shlex.quote(str(path))}")
+        raise UsageError("others may read the private key", where=str(path), next=f"chmod 600 {shell_word(path)}")
     try:
         private = _private_key(serialization, data)
     except TypeError:
@@ -127,7 +127,7 @@ def load_signing_key(path: Path) -> SigningKey:
         raise UsageError(
             f"the passphrase in ${PASSPHRASE} is not that of this key",
             where=str(path),
-            next=f"set ${PASSPHRASE} to the key's own; `ssh-keygen -y -f {shlex.quote(str(path))}` asks for it and shows"
+            next=f"set ${PASSPHRASE} to the key's own; `ssh-keygen -y -f {shell_word(path)}` asks for it and shows"
             " whether it is right",
         ) from None
     except ValueError as error:
@@ -158,7 +158,7 @@ def _refuse_public(path: Path, data: bytes) -> None:
     raise UsageError(
         "this is a public key: it verifies, and only the private key signs",
         where=str(path),
-        next=f"give the private key that belongs to it: {f'`--sign {shlex.quote(str(private))}`' if private else 'the file without .pub'}",
+        next=f"give the private key that belongs to it: {f'`--sign {shell_word(private)}`' if private else 'the file without .pub'}",
     )
 
 

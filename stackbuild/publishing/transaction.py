@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stackbuild.core import digest
 from stackbuild.core.errors import MachineLacks, UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.publishing.catalog import Catalog
 from stackbuild.publishing.envelopes import envelope_text, read_envelope, signers
 from stackbuild.publishing.generation import (
@@ -69,7 +70,7 @@ def locked_catalog(index: Path, read: bool = True, new: bool = False) -> Iterato
                 raise UsageError(
                     "this index has pages and no catalog: what was yanked and quarantined would be forgotten",
                     where=str(index / CURRENT / CATALOG),
-                    next=f"put it back from a copy, or run `stackbuild index check {index} --rebuild`",
+                    next=f"put it back from a copy, or run `stackbuild index check {shell_word(index)} --rebuild`",
                 )
             catalog = read_catalog(index) if read else None
             if read and (catalog is None or (catalog.number == 0 and not catalog.projects)):

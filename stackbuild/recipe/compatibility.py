@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from stackbuild.core.errors import PlanError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.versions import numbers, series
 from stackbuild.model.components import HipdnnEp, MIGraphXEp, OnnxRuntime, Wheel
 from stackbuild.model.findings import Finding, Severity
@@ -98,7 +99,7 @@ def _refuse(findings: tuple[Finding, ...], loaded_recipe: LoadedRecipe) -> None:
             "; ".join(f"{f.found}: {f.why}" for f in findings),
             where=findings[0].subject,
             next=f"{findings[0].fix}; `stackbuild help {findings[0].rule}` explains it, "
-            f"`stackbuild recipe check --recipe {loaded_recipe.given_name}` lists all",
+            f"`stackbuild recipe check --recipe {shell_word(loaded_recipe.given_name)}` lists all",
         )
 
 

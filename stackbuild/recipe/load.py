@@ -15,6 +15,7 @@ from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.model import ValidationError
 from stackbuild.core.resources import folder
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.versions import numbers
 from stackbuild.core.yaml import Places
 from stackbuild.model.components import Archive, Convertible, OnnxRuntime, Script, Wheel
@@ -71,7 +72,7 @@ def _find(name: str) -> Path:
         raise UsageError(f"{short(name)} is a folder, not a recipe", next=example)
     if name.endswith((".yaml", ".yml")) and name.rpartition("/")[2].removesuffix(".yaml") not in recipes:
         near = _file_near(path) or near_path(name)
-        step = f"did you mean `{near}`?" if near else f"`stackbuild recipe new --rocm 7.2 -o {path.name}` writes one"
+        step = f"did you mean `{near}`?" if near else f"`stackbuild recipe new --rocm 7.2 -o {shell_word(path.name)}` writes one"
         raise UsageError(f"there is no file {short(name)}, and no bundled recipe of that name", next=step)
     near = nearest(name, [*recipes])
     every = f"`stackbuild recipe list` shows the bundled ones: {', '.join(recipes) or 'none'}"

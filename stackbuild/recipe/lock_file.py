@@ -11,6 +11,7 @@ from stackbuild.core.errors import LockError, RecipeError
 from stackbuild.core.model import ValidationError
 from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.core.plain_file import read_regular
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import Lock, questions_digest
 from stackbuild.store import atomic
@@ -22,7 +23,7 @@ HEADER = """\
 
 def write_lock(lock: Lock, loaded_recipe: LoadedRecipe) -> None:
     """Write the lock beside its recipe, whole or not at all. Raises OSError."""
-    header = HEADER.format(file=_recipe_file(loaded_recipe), recipe=loaded_recipe.given_name)
+    header = HEADER.format(file=_recipe_file(loaded_recipe), recipe=shell_word(loaded_recipe.given_name))
     text = header + lock_text(lock)
     atomic.write_whole(loaded_recipe.lock_path, text, loaded_recipe.lock_path.parent)
 
@@ -66,7 +67,7 @@ def read_lock(loaded_recipe: LoadedRecipe) -> Lock:
 
 
 def _command(loaded_recipe: LoadedRecipe) -> str:
-    return f"run `stackbuild lock --recipe {loaded_recipe.given_name}`"
+    return f"run `stackbuild lock --recipe {shell_word(loaded_recipe.given_name)}`"
 
 
 def _text(path: Path) -> str:

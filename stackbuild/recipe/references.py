@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.resources import folder
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.yaml import KeyPath, Places
 from stackbuild.model.components import CMake, Kernels, Scalar
 from stackbuild.model.findings import Finding, SourceLocation
@@ -148,7 +149,7 @@ def _folder(path: str, loaded_recipe: LoadedRecipe, at: str) -> Iterator[Mistake
         return
     beside = sorted(p.name for p in loaded_recipe.folder.iterdir() if p.is_dir() and not p.name.startswith("."))
     if not any(target.is_relative_to(each.resolve()) for each in (loaded_recipe.folder, *loaded_recipe.allowed)):
-        next = f"give a path below it, relative to the recipe, or allow that folder: --allow-path {target}"
+        next = f"give a path below it, relative to the recipe, or allow that folder: --allow-path {shell_word(target)}"
         yield Mistake(at, f"`{path}` does not lie beside the recipe, in {loaded_recipe.folder.resolve()}", next)
     elif target.is_file():
         parent = Path(path).parent.as_posix()

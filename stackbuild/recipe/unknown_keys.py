@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from stackbuild.core import yaml
 from stackbuild.core.digest import Json
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.gates import Gate
 from stackbuild.recipe.forms import is_archive_name
 from stackbuild.recipe.schema_nodes import components_by_kind, keys_at, may_hold, required_at, schema
@@ -264,7 +265,7 @@ def _for_publish(value: object) -> str:
     if isinstance(value, str) and "://" not in value and value.startswith((".", "/", "dist")):
         return f"did you mean `index`? Write `index: {value}`"
     url = (
-        f"`stackbuild publish WHEEL --to {value}`"
+        f"`stackbuild publish WHEEL --to {shell_word(value)}`"
         if isinstance(value, str) and "://" in value
         else "`stackbuild publish --to URL`"
     )

@@ -9,6 +9,7 @@ from typing import Any
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
 from stackbuild.core.model import Model
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.yaml import KeyPath, Places
 from stackbuild.model.gates import growth_meant
 from stackbuild.model.recipe import Recipe
@@ -76,7 +77,7 @@ def _requests(data: Json, places: Places) -> Iterator[Mistake]:
         if isinstance(ref, str) and re.fullmatch(r"(?:refs/)?(?:pull|merge-requests)/\d+(?:/(?:head|merge))?", ref):
             what = f"`sources.{name}.ref`: `{ref}` is a pull request, and no tag, branch or commit"
             head = ref.removeprefix("refs/") + ("" if ref.endswith(("head", "merge")) else "/head")
-            step = f"write its commit, which `git ls-remote {source.get('git')} refs/{head}` prints"
+            step = f"write its commit, which `git ls-remote {shell_word(source.get('git'))} refs/{head}` prints"
             yield Mistake(places.of_value(("sources", name, "ref")), what, step)
 
 

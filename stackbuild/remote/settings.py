@@ -24,6 +24,7 @@ from stackbuild.core import yaml
 from stackbuild.core.cancel import check_signals
 from stackbuild.core.errors import RecipeError, UsageError
 from stackbuild.core.model import Field, Model, ValidationError, field_validator
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.user_folders import user_folder
 from stackbuild.core.yaml_file import mistakes_of
 from stackbuild.publishing.ssh_keys import TrustedKey, distinct_keys, load_trusted_keys, trusted_keys_of
@@ -132,7 +133,7 @@ def read_settings(*, may_lack: bool = False) -> Settings:
             f"the remotes cannot be read: {error.strerror}", where=str(path), next="fix the file"
         ) from None
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_uid not in (os.getuid(), 0):
-        raise UsageError("others may say whom you trust", where=str(path), next=f"chmod 600 {path}, as its owner")
+        raise UsageError("others may say whom you trust", where=str(path), next=f"chmod 600 {shell_word(path)}, as its owner")
     try:
         data, places = yaml.compose(text.decode("utf-8"), str(path))
         settings = Settings.model_validate(data or {})

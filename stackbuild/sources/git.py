@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from stackbuild.core.errors import LockError, MachineLacks, StepFailed
+from stackbuild.core.shell_words import shell_word
 from stackbuild.sources.git_command import run_git
 from stackbuild.sources.mirror import Mirror
 from stackbuild.store import atomic
@@ -75,7 +76,7 @@ def _origin(url: str, mirror: Mirror | None) -> str:
         return url
     place = in_mirror(url, mirror)
     if place is None:
-        raise mirror.lacks(url, f"put a clone there: git clone --mirror {url} {mirror.folder / usual_place(url)}")
+        raise mirror.lacks(url, f"put a clone there: git clone --mirror {shell_word(url)} {shell_word(mirror.folder / usual_place(url))}")
     return str(place)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackbuild.core import digest, resources
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.tree_walk import OutOfBounds, open_folder, walk
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.lock import patches_of
@@ -39,7 +39,7 @@ def refuse_outside(loaded_recipe: LoadedRecipe) -> None:
             raise UsageError(
                 f"`{path}` leads to {target}, outside of {start.resolve()}",
                 where=_place_of(place, loaded_recipe),
-                next=f"move it there or, if that is meant, add --allow-path {shlex.quote(str(target))}",
+                next=f"move it there or, if that is meant, add --allow-path {shell_word(target)}",
             )
 
 

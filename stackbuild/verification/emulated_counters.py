@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stackbuild.core.errors import MachineLacks, UsageError, VerificationFailed
 from stackbuild.core.resources import folder
+from stackbuild.core.shell_words import shell_word
 from stackbuild.emulator.counter_model import EmulatedCounters, sum_by_kernel
 from stackbuild.emulator.hip_runtime import imports_of, runtime_folder
 from stackbuild.emulator.service import CHANNEL, EmulatorService
@@ -88,7 +89,7 @@ def count(request: CounterRequest, check: Callable[[], None] = lambda: None) -> 
     if findings:
         raise VerificationFailed(
             f"{findings[0].subject}: {findings[0].found}",
-            next=f"stackbuild verify {request.wheel} --emulate {request.target}",
+            next=f"stackbuild verify {shell_word(request.wheel)} --emulate {shell_word(request.target)}",
         )
     rows = sum_by_kernel(service.reports)
     if not rows:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import canonicalize_name, distribution_of
+from stackbuild.core.shell_words import shell_word
 from stackbuild.model.findings import GPU_RUNG, STATIC_RUNG, Rung, Status, Verification
 from stackbuild.tables.near_words import nearest
 
@@ -30,7 +31,7 @@ def required_rungs(text: str) -> tuple[str, ...]:
     if unknown_rungs := [word for word in words if word not in RUNGS]:
         near = nearest(unknown_rungs[0], [*RUNGS])
         whole = ",".join(near if word == unknown_rungs[0] else word for word in words)
-        next = f"did you mean `--require {whole}`?" if near else f"rungs are {', '.join(RUNGS)}"
+        next = f"did you mean `--require {shell_word(whole)}`?" if near else f"rungs are {', '.join(RUNGS)}"
         raise UsageError(f"no rung is called {unknown_rungs[0]!r}", where="--require", next=next)
     return words
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
+from stackbuild.core.shell_words import shell_words
 from stackbuild.views.console import Text, err, out, print_json
 from stackbuild.views.publishing import draw_install_line, draw_usages
 from stackbuild.views.text import format_duration
@@ -45,7 +45,7 @@ def draw_dry_run(steps: tuple[DryStep, ...], as_json: bool) -> None:
     for step in steps:
         out().print(Text.assemble(("▸ ", "cyan"), (step.step, "bold"), (f"  {step.why}", "dim")))
         for argv in step.commands:
-            out().print(Text(f"    {shlex.join(argv)}"))
+            out().print(Text(f"    {shell_words(argv)}"))
         if not step.commands:
             parameters = [f"{name}={value}" for name, value in step.params if not name.startswith("package ")]
             out().print(Text(f"    ({step.action}: {', '.join(parameters)[:300]})", "dim"))

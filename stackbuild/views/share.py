@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackbuild.core.errors import safe
+from stackbuild.core.shell_words import shell_word
 from stackbuild.views.console import Text, err, out
 from stackbuild.views.store import megabytes
 
@@ -59,7 +60,7 @@ def draw_next_of_conflicts(pushes: Sequence[Push], url: str) -> None:
     count = sum(one.outcome == "conflict" for one in pushes)
     if count:
         what = f"{count} output{'s are' if count != 1 else ' is'} not there: this key has signed another output of the step"
-        next = f"`stackbuild store conflicts {url}` shows both; push to a new repository if the old output is not to stay"
+        next = f"`stackbuild store conflicts {shell_word(url)}` shows both; push to a new repository if the old output is not to stay"
         err().print(Text(safe(f"{what}\n  next: {next}"), "red"))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report
 from stackbuild.hipify.tree.files import SourceSelection
@@ -122,7 +122,7 @@ def _refuse_read_only(paths: Sequence[Path]) -> None:
             raise UsageError(
                 "nothing can be written in this folder, and nothing was changed",
                 where=str(folder),
-                next=f"make it writable (`chmod u+w {shlex.quote(str(folder))}`), or convert into another one: -o OUT",
+                next=f"make it writable (`chmod u+w {shell_word(folder)}`), or convert into another one: -o OUT",
             )
 
 
