@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from stackbuild.cli.completion import recipes, words
+from stackbuild.cli.completion import BashLine, recipes, words
 from stackbuild.cli.option_forms import refuse_wrong_values
 from stackbuild.cli.usage import usage_mistake
 from stackbuild.core.errors import UsageError
@@ -165,6 +165,10 @@ class CommandGroup(TyperGroup):
         ctx.formatter_class = _HelpFormatter
         return super().get_help(ctx)
 
+    def main(self, *args: Any, **more: Any) -> Any:
+        _add_bash_completion()
+        return super().main(*args, **more)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         named_commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [
@@ -242,6 +246,28 @@ def group(name: str, help: str) -> App:
 
 _LIBRARY = sys.modules[typer.BadParameter.__module__]
 """The library's errors about command lines: of click, or of the copy of it that newer typers have."""
+
+
+def _add_bash_completion() -> None:
+    """Replace the library's class for bash, where bash asks: by one that keeps a value with spaces one word."""
+    if os.environ.get("_STACKBUILD_COMPLETE", "") != "complete_bash":
+        return
+    shells = sys.modules[f"{_LIBRARY.__name__.rpartition('.')[0]}.shell_completion"]
+
+    class BashCompletion(shells.get_completion_class("bash")):  # type: ignore[misc]
+        def get_completion_args(self) -> tuple[list[str], str]:
+            line = _bash_line()
+            words = [" ".join(shells.split_arg_string(word)) for word in (*line.words, line.typed.rstrip("\\"))]
+            return words[:-1], words[-1]
+
+        def format_completion(self, item: Any) -> str:
+            return _bash_line().spelling(str(item.value))
+
+    shells.add_completion_class(BashCompletion, "bash")
+
+
+def _bash_line() -> BashLine:
+    return BashLine.of(os.environ["COMP_WORDS"], int(os.environ["COMP_CWORD"]))
 
 
 def run_words(words: list[str], load_all: Callable[[], None]) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, argument, group, option
+from stackbuild.cli.completion import targets
 from stackbuild.cli.shared_options import SessionArguments, TextsOption, sharing
 from stackbuild.core.errors import GateClosed, UsageError
 
@@ -57,6 +58,7 @@ def kernels(
             "--emulated",
             metavar="GFX",
             help="Count what the kernels do on this target, in software, instead of measuring times.",
+            autocompletion=targets,
         ),
     ] = None,
     emulate_all: Annotated[

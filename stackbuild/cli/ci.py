@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import group, option
-from stackbuild.cli.completion import recipes, words
+from stackbuild.cli.completion import recipes, targets, words
 from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ ci = group("ci", "Pipelines for CI providers. Example: stackbuild ci render --pr
 Recipes = Annotated[
     list[str], option("--recipe", "-r", metavar="R", help="A recipe to build; may be repeated.", autocompletion=recipes)
 ]
-Gpus = Annotated[list[str] | None, option("--gpu", help="A gfx target you have a runner for; may be repeated.")]
+Gpus = Annotated[
+    list[str] | None,
+    option("--gpu", help="A gfx target you have a runner for; may be repeated.", autocompletion=targets),
+]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 Completion = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True)
+class BashLine:
+    """The words before the cursor as bash splits them, and the one that is completed, each as it was typed."""
+
+    words: tuple[str, ...]
+    typed: str
+
+    @classmethod
+    def of(cls, words: str, at: int) -> BashLine:
+        """`words` are those of the line, one a line. Bash makes three of `--option=value`: the sign is not one of ours."""
+        whole = words.split("\n")
+        before = [word for n, word in enumerate(whole[1:at], 1) if word != "=" or whole[n - 1][:2] != "--"]
+        typed = whole[at] if at < len(whole) else ""
+        return cls(tuple(before), "" if typed == "=" and whole[at - 1][:2] == "--" else typed)
+
+    def spelling(self, value: str) -> str:
+        """How a value is inserted so that the shell reads it as one word: in the quotes that are open, else with escapes."""
+        quote = self.typed[:1]
+        if quote == "'":
+            return quote + value.replace("'", "'\\''")
+        if quote == '"':
+            return quote + re.sub(r'([\\"$`])', r"\\\1", value)
+        return re.sub(r"([^\w@%+=:,./-])", r"\\\1", value)
 
 
 def words(*prefix: str) -> Completion:
@@ -23,6 +50,13 @@ def recipes(incomplete: str) -> list[str]:
     from stackbuild.recipe.load import bundled_recipes
 
     return words(*bundled_recipes())(incomplete)
+
+
+def targets(incomplete: str) -> list[str]:
+    """Completes to GPU targets."""
+    from stackbuild.tables.targets import BUILDABLE
+
+    return words(*BUILDABLE)(incomplete)
 
 
 def gpus(incomplete: str) -> list[str]:

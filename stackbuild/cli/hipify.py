@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
+from stackbuild.cli.completion import targets, words
 from stackbuild.cli.shared_options import sharing
 
 if TYPE_CHECKING:
@@ -30,15 +31,15 @@ class HipifyArguments:
 
     out: Annotated[str, option("--out", "-o", metavar="OUT", help="The output folder, or file for one source file.", show_default=False)] = ""
     rules: Annotated[Many, option("--rules", metavar="SET", help="A rule set by bundled name or path; repeat for more, the first wins; `none` for none.  [default: generic]", show_default=False)] = None
-    engine: Annotated[str, option("--engine", help="fast, perl (hipify-perl) or clang (hipify-clang).")] = "fast"
+    engine: Annotated[str, option("--engine", help="fast, perl (hipify-perl) or clang (hipify-clang).", autocompletion=words("fast", "perl", "clang"))] = "fast"
     target_rocm: Annotated[str, option("--target-rocm", metavar="X.Y", help="Report what this ROCm does not have yet, or no longer.")] = ""
     target_include: Annotated[list[Path] | None, option("--target-include", metavar="DIR", help="An include folder of the target, to resolve headers; repeat for more.", show_default=False)] = None
-    wavefront: Annotated[list[int] | None, option("--wavefront", metavar="LANES", help="Lanes of the target's wavefront, 32 or 64; repeat for both.  [default: both]", show_default=False)] = None
-    launch: Annotated[str, option("--launch", help="keep: leave <<<>>>; ggl: make hipLaunchKernelGGL of it.")] = "keep"
-    flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).")] = "hip"
+    wavefront: Annotated[list[int] | None, option("--wavefront", metavar="LANES", help="Lanes of the target's wavefront, 32 or 64; repeat for both.  [default: both]", show_default=False, autocompletion=words("32", "64"))] = None
+    launch: Annotated[str, option("--launch", help="keep: leave <<<>>>; ggl: make hipLaunchKernelGGL of it.", autocompletion=words("keep", "ggl"))] = "keep"
+    flavour: Annotated[str, option("--flavour", help="hip, roc (roc libraries) or miopen (cuDNN becomes MIOpen).", autocompletion=words("hip", "roc", "miopen"))] = "hip"
     experimental: Annotated[bool, option("--experimental", help="Also convert APIs that HIPIFY calls experimental.")] = False
     hip_macro: Annotated[Many, option("--hip-macro", metavar="NAME", help="A macro that only your build for HIP defines; repeat for more.", show_default=False)] = None
-    compat: Annotated[str, option("--compat", metavar="hipify", help="Make the text that HIPIFY would make, also where our own differs on purpose; --rules are not used.")] = ""
+    compat: Annotated[str, option("--compat", metavar="hipify", help="Make the text that HIPIFY would make, also where our own differs on purpose; --rules are not used.", autocompletion=words("hipify"))] = ""
     include: Annotated[Many, option("--include", metavar="GLOB", help="Convert only these paths below SRC; repeat for more.", show_default=False)] = None
     exclude: Annotated[Many, option("--exclude", metavar="GLOB", help="Leave these paths out; repeat for more.", show_default=False)] = None
     lint: Annotated[bool, option("--lint/--no-lint", help="Report what no mapping can fix.")] = True
@@ -48,11 +49,11 @@ class HipifyArguments:
     copy_rest: Annotated[bool, option("--copy-rest", help="Copy everything else below SRC too, so that OUT builds as SRC does.")] = False
     check: Annotated[bool, option("--check", help="Let the target's hipcc parse what was converted, in a sandbox; each of its errors is a finding at its line.")] = False
     check_root: Annotated[Path | None, option("--check-root", metavar="DIR", help="The root file system that has that hipcc.  [default: this machine]", show_default=False)] = None
-    check_gpu: Annotated[Many, option("--check-gpu", metavar="GFX", help="A GPU to parse for; repeat for more.  [default: gfx1100]", show_default=False)] = None
+    check_gpu: Annotated[Many, option("--check-gpu", metavar="GFX", help="A GPU to parse for; repeat for more.  [default: gfx1100]", show_default=False, autocompletion=targets)] = None
     check_word: Annotated[Many, option("--check-word", metavar="WORD", help="A word for hipcc, such as -DNAME or -IDIR; repeat for more. A relative DIR is below OUT.", show_default=False)] = None
     strict: Annotated[bool, option("--strict", help="Exit with 5 where a finding is an error.")] = False
     force: Annotated[bool, option("--force", help="Overwrite files in OUT that stackbuild did not make, or made of another source.")] = False
-    verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.")] = ""
+    verify_engine: Annotated[str, option("--verify-engine", metavar="perl", help="Run hipify-perl too and explain every difference; exit with 5 where one has no explanation.", autocompletion=words("perl"))] = ""
     errors: Annotated[str, option("--errors", metavar="LOG", help="Print a compiler's output (- for stdin) with places in SRC instead of OUT, and convert nothing.")] = ""
     jobs: Annotated[int, option("--jobs", "-j", min=1, help="Worker processes.", show_default="CPUs")] = os.cpu_count() or 1
     hipify_perl: Annotated[str | None, option("--hipify-perl", metavar="FILE", help="hipify-perl, where not on PATH.", show_default=False)] = None

@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 from stackbuild.cli.app import AllowPath, JsonOption, RecipeName, app, option
+from stackbuild.cli.completion import recipe_gfx
 from stackbuild.cli.recipe_options import Jobs, MirrorOption, RunnerName
 
 
 @app.command()
 def image(
     recipe: RecipeName,
-    gfx: Annotated[str, option("--gfx", metavar="T", help="The one GPU target that the image is for.")],
+    gfx: Annotated[
+        str,
+        option("--gfx", metavar="T", help="The one GPU target that the image is for.", autocompletion=recipe_gfx),
+    ],
     to: Annotated[
         Path | None,
         option("--to", metavar="DIR", help="A new folder for the OCI layout; dist/images/RECIPE-T if left out."),

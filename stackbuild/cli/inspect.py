@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
-from stackbuild.cli.completion import recipes, rule_ids
+from stackbuild.cli.completion import recipe_gfx, recipes, rule_ids
 
 if TYPE_CHECKING:
     from stackbuild.inspection import Expectations, Facts
@@ -31,7 +31,11 @@ OptionalRecipe = Annotated[
 ]
 RequiredGfx = Annotated[
     list[str] | None,
-    option("--gfx", help="With --recipe: the wheel was built for these of its GPU targets only; may be repeated."),
+    option(
+        "--gfx",
+        help="With --recipe: the wheel was built for these of its GPU targets only; may be repeated.",
+        autocompletion=recipe_gfx,
+    ),
 ]
 
 

@@ -11,7 +11,7 @@ from stackbuild.cli.completion import gpus, recipes, words
 
 @app.command()
 def env(
-    gpu: Annotated[str, option("--gpu", help='A product or a gfx target: "RX 7900 XTX", MI300X, gfx1100.')],
+    gpu: Annotated[str, option("--gpu", help='A product or a gfx target: "RX 7900 XTX", MI300X, gfx1100.', autocompletion=gpus)],
     workload: Annotated[
         str,
         option(

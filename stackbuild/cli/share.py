@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import AllowPath, App, JsonOption, RecipeName, argument, leave, option
+from stackbuild.cli.completion import recipes
 from stackbuild.cli.store import store
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ SignRecordsOption = Annotated[
 ]
 OneRecipe = Annotated[
     str,
-    option("--recipe", "-r", metavar="R", help="Only what this recipe's latest build made; all outputs without it."),
+    option(
+        "--recipe",
+        "-r",
+        metavar="R",
+        help="Only what this recipe's latest build made; all outputs without it.",
+        autocompletion=recipes,
+    ),
 ]
 CheckOption = Annotated[
     bool, option("--check", help="Read back what is there already; replace what is damaged there by another blob.")

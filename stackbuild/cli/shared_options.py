@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from stackbuild.cli.app import option
+from stackbuild.cli.completion import words
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -59,7 +60,7 @@ TextsOption = list[str] | None
 class SessionArguments:
     """How ONNX Runtime is run and timed: what `bench` and `gate` have in common."""
 
-    provider: Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.")] = "cpu"
+    provider: Annotated[str, option("--provider", "-p", help="cpu, migraphx, rocm, cuda, or a full name.", autocompletion=words("cpu", "migraphx", "rocm", "cuda"))] = "cpu"
     options: Annotated[
         TextsOption, option("--option", metavar="KEY=VALUE", help="A provider option; may be repeated.")
     ] = None
@@ -71,7 +72,13 @@ class SessionArguments:
     ] = 0
     seed: Annotated[int, option("--seed", help="Of the order of sides within rounds.")] = 0
     clock: Annotated[
-        str, option("--clock", metavar="CLOCK", help="wall, or device: events on the session's own stream of a GPU.")
+        str,
+        option(
+            "--clock",
+            metavar="CLOCK",
+            help="wall, or device: events on the session's own stream of a GPU.",
+            autocompletion=words("wall", "device"),
+        ),
     ] = "wall"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stackbuild.cli.app import JsonOption, app, argument, leave, option
+from stackbuild.cli.completion import targets
 from stackbuild.cli.inspect import Junit, Markdown, OptionalRecipe, RequiredGfx, Sarif, expectations_for, write_reports
 from stackbuild.cli.shared_options import sharing
 
@@ -48,6 +49,7 @@ class VerifyArguments:
             "--emulate",
             metavar="GFX[,GFX…]",
             help="Also run the device code for these targets on the CPU, in software: `gfx1100`, `gfx942`, …",
+            autocompletion=targets,
         ),
     ] = None
     emulate_all: Annotated[

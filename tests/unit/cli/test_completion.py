@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -9,15 +11,24 @@ from typer.testing import CliRunner
 
 from stackbuild import __main__ as program
 from stackbuild.cli import app, load_commands
+from stackbuild.cli.completion import gpus, rule_ids, topics
+from stackbuild.cli.option_forms import form_of
 from stackbuild.recipe.load import bundled_recipes
+from tests.unit.cli.test_option_forms import options
 
 
 def completed(line: str) -> list[str]:
     """What bash would be given at the end of that line."""
     load_commands()
     words = line.split(" ")
-    env = {"_STACKBUILD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    return CliRunner().invoke(app, [], env=env, prog_name="stackbuild").stdout.split()
+    return answers(words)
+
+
+def answers(words: list[str]) -> list[str]:
+    """What bash would be given for the last of the words, as bash splits them."""
+    env = {"_STACKBUILD_COMPLETE": "complete_bash", "COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
+    said = CliRunner().invoke(app, [], env=env, prog_name="stackbuild").stdout
+    return [word for word in said.split("\n") if word]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +60,52 @@ def test_recipes_are_completed(line: str) -> None:
 )
 def test_the_words_that_an_option_takes_are_completed(line: str, words: list[str]) -> None:
     assert completed(line) == words
+
+
+@pytest.mark.parametrize(
+    ("typed", "spelt"),
+    [
+        (r"RX\ 7900\ G", r"RX\ 7900\ GRE"),
+        ('"RX 7900 G', '"RX 7900 GRE'),
+        ("'RX 7900 G", "'RX 7900 GRE"),
+        ("Ryzen\\ AI\\ Max+", r"Ryzen\ AI\ Max+\ 395"),
+    ],
+)
+def test_a_value_with_spaces_is_one_word_in_bash(typed: str, spelt: str) -> None:
+    load_commands()
+    for command in ("start", "env"):
+        assert spelt in answers(["stackbuild", command, "--gpu", typed])
+        assert spelt in answers(["stackbuild", command, "--gpu", "=", typed])
+    for each in answers(["stackbuild", "start", "--gpu", typed]):
+        assert len(shlex.split(each + (typed[0] if typed[0] in "'\"" else ""))) == 1
+
+
+def test_a_value_behind_an_equals_sign_is_completed() -> None:
+    load_commands()
+    assert answers(["stackbuild", "build", "--recipe", "=", "lc"]) == ["lc0"]
+    assert "lc0" in answers(["stackbuild", "build", "--recipe", "="])
+    assert answers(["stackbuild", "build", "--recipe", "=", "debian-13", "--until", "=", "ker"]) == ["kernels"]
+
+
+KNOWN_VALUES = re.compile(r"gfx target|bundled recipe|^(?:[a-z0-9]+, )*[a-z0-9]+ or [a-z0-9]+$|^perl$|^hipify$")
+"""What the form of an option says whose values stackbuild knows."""
+
+
+def test_every_option_with_known_values_completes_them() -> None:
+    known_options = [
+        (command, option, param)
+        for command, option, param in options()
+        if (form := form_of(command, option)) and (form.choices or KNOWN_VALUES.search(form.takes))
+    ]
+    assert len(known_options) > 40
+    silent = [(command, option) for command, option, param in known_options if not param._custom_shell_complete]
+    assert silent == []
+
+
+def test_no_value_has_a_sign_at_which_bash_splits_words() -> None:
+    """Bash would replace the part behind the sign alone."""
+    values = [*gpus(""), *gpus("R"), *rule_ids(""), *bundled_recipes(), *topics("")]
+    assert [value for value in values if {*value} & {*":=<>;|&"}] == []
 
 
 def test_runs_are_completed_the_latest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
