@@ -257,7 +257,7 @@ def _add_bash_completion() -> None:
     class BashCompletion(shells.get_completion_class("bash")):  # type: ignore[misc]
         def get_completion_args(self) -> tuple[list[str], str]:
             line = _bash_line()
-            words = [" ".join(shells.split_arg_string(word)) for word in (*line.words, line.typed.rstrip("\\"))]
+            words = [" ".join(shells.split_arg_string(word)) for word in (*line.words, line.incomplete.rstrip("\\"))]
             return words[:-1], words[-1]
 
         def format_completion(self, item: Any) -> str:

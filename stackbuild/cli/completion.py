@@ -13,22 +13,22 @@ Completion = Callable[[str], list[str]]
 
 @dataclass(frozen=True)
 class BashLine:
-    """The words before the cursor as bash splits them, and the one that is completed, each as it was typed."""
+    """The words before the cursor as bash splits them, and the one that is completed, each as it was incomplete."""
 
     words: tuple[str, ...]
-    typed: str
+    incomplete: str
 
     @classmethod
     def of(cls, words: str, at: int) -> BashLine:
         """`words` are those of the line, one a line. Bash makes three of `--option=value`: the sign is not one of ours."""
         whole = words.split("\n")
         before = [word for n, word in enumerate(whole[1:at], 1) if word != "=" or whole[n - 1][:2] != "--"]
-        typed = whole[at] if at < len(whole) else ""
-        return cls(tuple(before), "" if typed == "=" and whole[at - 1][:2] == "--" else typed)
+        incomplete = whole[at] if at < len(whole) else ""
+        return cls(tuple(before), "" if incomplete == "=" and whole[at - 1][:2] == "--" else incomplete)
 
     def spelling(self, value: str) -> str:
         """How a value is inserted so that the shell reads it as one word: in the quotes that are open, else with escapes."""
-        quote = self.typed[:1]
+        quote = self.incomplete[:1]
         if quote == "'":
             return quote + value.replace("'", "'\\''")
         if quote == '"':
@@ -60,7 +60,7 @@ def targets(incomplete: str) -> list[str]:
 
 
 def gpus(incomplete: str) -> list[str]:
-    """Completes to GPU targets, and to the names of products once a capital letter is typed."""
+    """Completes to GPU targets, and to the names of products once a capital letter is incomplete."""
     from stackbuild.tables.targets import BUILDABLE
 
     products = sorted(product for target in BUILDABLE.values() for product in target.products)
