@@ -70,14 +70,13 @@ def _open_standard_streams() -> None:
 
 
 def _as_options(words: list[str]) -> list[str]:
-    """`help COMMAND` is `COMMAND --help`, and `version` is `--version`, after global options too. Another `help` is a command."""
+    """`help COMMAND` is `COMMAND --help`, after global options too. Another `help` is a command."""
     from stackbuild.cli import TOPICS
 
     at = next((n for n, word in enumerate(words) if word[:1] != "-" and words[n - 1 : n] != ["--color"]), len(words))
     before, rest = words[:at], words[at:]
-    if rest == ["help"] or (rest[:1] == ["help"] and rest[1] in TOPICS):
-        return [*before, *rest[1:], "--help"]
-    return [*before, "--version"] if rest == ["version"] else words
+    is_for_command = rest == ["help"] or (rest[:1] == ["help"] and rest[1] in TOPICS)
+    return [*before, *rest[1:], "--help"] if is_for_command else words
 
 
 def _version() -> int:

@@ -37,6 +37,7 @@ TOPICS = {
     "store": "share",
     "verify": "verify",
     "verify-release": "index",
+    "version": "version",
     "worker": "cluster",
 }
 """Commands and groups to the module that adds them: nothing of the others is imported for one."""

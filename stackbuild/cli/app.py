@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from stackbuild.cli.completion import BashLine, recipes, words
 from stackbuild.cli.option_forms import refuse_wrong_values
 from stackbuild.cli.usage import usage_mistake
-from stackbuild.core.errors import UsageError
+from stackbuild.core.errors import OutputWriteError, UsageError
 from stackbuild.core.output_style import OUTPUT_STYLE
 from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.tables.near_words import one_of
@@ -281,10 +281,25 @@ def run_words(words: list[str], load_all: Callable[[], None]) -> int:
         return app(words, standalone_mode=False, prog_name="stackbuild") or 0
     except _LIBRARY.NoArgsIsHelpError as empty:
         empty.show()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if _is_of_library(error):
+            raise OutputWriteError(error.errno, error.strerror) from None
+        raise
     except _LIBRARY.UsageError as error:
         load_all()
         raise usage_mistake(error, words, typer.main.get_command(app)) from None
     return UsageError.exit_code
+
+
+def _is_of_library(error: OSError) -> bool:
+    """Whether the library itself met it, and at no file: it prints helps and completions, which is all that it writes."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return error.filename is None and module.split(".")[0] == _LIBRARY.__name__.split(".")[0]
 
 
 _COMPLETION_OPTIONS = ("--show-completion", "--install-completion")

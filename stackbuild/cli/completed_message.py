@@ -49,8 +49,8 @@ def _option_of(value: str, words: Sequence[str]) -> str:
     return ""
 
 
-_NAMES_CHOICES = re.compile(r"`|did you mean|one of|: \S+, \S+|--[a-z]")
-"""What a next step has that names what to write."""
+_NAMES_CHOICES = re.compile(r"`|did you mean|one of|: \S+, \S+|--[a-z]|\b(?:write|give|name|such as|for example)\b")
+"""What a next step has that says what to write: a second half would repeat it."""
 
 
 def _add_form(stop: UsageError, words: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ Completion = Callable[[str], list[str]]
 
 @dataclass(frozen=True)
 class BashLine:
-    """The words before the cursor as bash splits them, and the one that is completed, each as it was incomplete."""
+    """The words before the cursor as bash splits them, and the one that is completed, each as it stands in the line."""
 
     words: tuple[str, ...]
     incomplete: str

@@ -92,9 +92,10 @@ def _wrong_value(names: str, reason: str, words: Sequence[str], command: Any, wh
         ),
         "",
     )
-    choices = re.findall(r"'([^']*)'", reason)
-    if param is not None and value and value not in choices and len(choices) > 1:
-        return UsageError(f"it cannot be {value!r}", where=f"{where} {options[0]}", next=one_of(value, choices))
+    listing = reason.rpartition("one of ")[2] if "one of " in reason else ""
+    choices = re.findall(r"[\w.-]+", listing)
+    if param is not None and len(choices) > 1:
+        return UsageError(f"it cannot be {value!r}", where=f"{where} {options[0]}".strip(), next=one_of(value, choices))
     number = next((words for sign, words in _NUMBERS if sign in reason.lower()), "")
     if param is None or not number:
         return UsageError(
@@ -131,12 +132,17 @@ def _first_sentence(help: str | None) -> str:
 
 def _command(words: Sequence[str], program: Any) -> tuple[str, Any]:
     """The command that the words name, as it is typed."""
-    path, command = "stackbuild", program
+    path, command, is_value = "stackbuild", program, False
     for word in words:
         inside = getattr(command, "commands", {})
-        if word in inside:
+        if is_value:
+            is_value = False
+        elif word.startswith("-"):
+            param = next((each for each in command.params if word in each.opts), None)
+            is_value = param is not None and not getattr(param, "is_flag", False)
+        elif word in inside:
             path, command = f"{path} {word}", inside[word]
-        elif not word.startswith("-"):
+        else:
             break
     return path, command
 
@@ -154,8 +160,6 @@ _WORDS_OF_OTHER_TOOLS = {
 
 def _command_hint(word: str, path: str, command: Any, program: Any) -> str:
     """The command that was meant: of this name elsewhere, spelt like it, or of another tool's word; "" for none."""
-    if word.lower() in ("version", "--version") and path == "stackbuild":
-        return "did you mean `stackbuild --version`? "
     near = nearest(word, [*command.commands])
     synonyms = [f"stackbuild {ours}" for ours, words in _WORDS_OF_OTHER_TOOLS.items() if word.lower() in words.split()]
     here = [each for each in synonyms if each.startswith(f"{path} ") and each.count(" ") == path.count(" ") + 1]

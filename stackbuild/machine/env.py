@@ -119,7 +119,7 @@ def environment(
     for device in devices:
         if not re.fullmatch(r"[0-9]+|GPU-[0-9a-fA-F]+", device):
             raise UsageError(
-                f"{device!r} is not a GPU's index or UUID", where="--device", next="such as 0, or GPU-… of rocminfo"
+                f"{device!r} is not a GPU's index or UUID", where="--device", next="write an index such as 0, or GPU-… of rocminfo"
             )
     target = target_of(gpu)
     table = _table()

@@ -164,7 +164,7 @@ def command_lines(text: str) -> Iterator[list[str]]:
 
 def parse(words: list[str]) -> str:
     """What click has against a command line, "" for nothing. Values are not converted: files need not be there."""
-    if words[:1] in (["help"], ["version"]):  # words for options; not commands of their own
+    if words[:1] == ["help"]:  # words for options; not a command of its own
         return ""
     load_commands()
     command: Any = get_command(app)

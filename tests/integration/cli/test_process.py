@@ -83,7 +83,7 @@ def test_a_plan_of_a_thousand_steps_costs_little_more_than_one_of_ten(tmp_path: 
 
 
 WRITERS = pytest.mark.parametrize(
-    "words", [["--version"], ["rules"], ["rules", "--json"], ["plan", "--recipe", "debian-13", "--json"]]
+    "words", [["--version"], ["--help"], ["rules"], ["rules", "--json"], ["plan", "--recipe", "debian-13", "--json"]]
 )
 
 
