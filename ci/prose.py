@@ -3,7 +3,8 @@
 `python ci/prose.py` prints each with its file and line and exits 1 where there is one. Looked at are the pages at the
 top and in docs/, every docstring, comment and text of stackbuild, kernels and ci, and the help of every command.
 Measurement diaries (docs/appendix, docs/performance.md) and code in backquotes are left out. The limit of 30 words holds
-for pages but the changelog, for the help and for messages: what a Stop says, where, and what to do next.
+for pages but the changelog, for the help, for tables whose texts commands print, and for messages: what a Stop says,
+where, and what to do next.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ TREES = ("stackbuild", "kernels", "ci")
 """Folders with Python sources."""
 GENERATED_PAGES = ("cli.md", "recipes.md", "rules.md")
 """Pages that ci/docs makes whole, from texts of the code."""
+TABLES = (
+    "stackbuild/machine/environment.yaml", "stackbuild/plan/estimates.yaml", "stackbuild/tables/provider_options.yaml", "recipes/compatibility.yaml",
+    "recipes/evidence.yaml",
+)  # fmt: skip
 STOPS = ("Stop", "Defect", "UsageError", "Mistake", "PlanError", "LockError", "StepFailed", "VerificationFailed", "GateClosed", "MachineLacks")
 
 
@@ -121,6 +126,16 @@ def helps() -> Iterator[Text]:
                 yield Text(f"{name} --help", 1, part, True)
 
 
+def tables() -> Iterator[Text]:
+    """The texts of tables that commands print: what a row says of its reason and source."""
+    for name in TABLES:
+        for number, line in enumerate((REPOSITORY / name).read_text("utf-8").split("\n"), 1):
+            yield from (Text(name, number, text, True) for text in _TABLE_TEXT.findall(line))
+
+
+_TABLE_TEXT = re.compile(r'\b(?:why|source|note|says|what): "((?:[^"\\]|\\.)*)"')
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text, and items between ` · `. What stands in backquotes, or a list of such, counts as one word."""
     plain = re.sub(r"`[^`]*`", "X", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
@@ -158,7 +173,7 @@ def wide_lines() -> Iterator[str]:
 
 def main() -> int:
     table = tomllib.loads((REPOSITORY / "ci/prose.toml").read_text("utf-8"))["word"]
-    lines = sorted(set(findings((text for part in (pages(), *(sources(REPOSITORY / tree) for tree in TREES), helps()) for text in part), table)))
+    lines = sorted(set(findings((text for part in (pages(), *(sources(REPOSITORY / tree) for tree in TREES), helps(), tables()) for text in part), table)))
     lines += wide_lines()
     print("\n".join(lines) or "sentences: nothing found")
     return bool(lines)

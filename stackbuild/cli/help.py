@@ -27,7 +27,7 @@ def help_(
     from stackbuild.checks.catalogue import rules_by_id, rules_called
     from stackbuild.cli import TOPICS
     from stackbuild.core.errors import UsageError
-    from stackbuild.tables.near_words import nearest, rule_near
+    from stackbuild.tables.near_words import nearest, rules_meant
     from stackbuild.tables.topics import topics
     from stackbuild.views.console import print_markdown
     from stackbuild.views.rules import draw_rules
@@ -39,9 +39,8 @@ def help_(
         draw_rules(rules)
     else:
         if topic[:3].upper() == "SB-":
-            name = rule_near(topic, [*rules_by_id()])
+            step = rules_meant(topic, [*rules_by_id()])
         else:
             name = nearest(topic, [*pages, *TOPICS])
-            name = name if name[:1] == topic[:1].lower() else ""
-        step = f"did you mean `{name}`?" if name else f"topics are: {', '.join(pages)}"
-        raise UsageError(f"no topic, rule or command {topic!r}", next=step)
+            step = f"did you mean `{name}`?" if name[:1] == topic[:1].lower() else ""
+        raise UsageError(f"no topic, rule or command {topic!r}", next=step or f"topics are: {', '.join(pages)}")

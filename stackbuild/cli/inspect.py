@@ -238,7 +238,7 @@ def rules(
     """
     from stackbuild.checks.catalogue import catalogue, rules_by_id, rules_called
     from stackbuild.core.errors import UsageError
-    from stackbuild.tables.near_words import rule_near
+    from stackbuild.tables.near_words import rules_meant
     from stackbuild.views.console import print_json, print_text
     from stackbuild.views.rules import draw_list, draw_rules, text_of_all
 
@@ -246,8 +246,7 @@ def rules(
     if ids:
         unknown_ids = [id_ for id_ in ids if not rules_called(id_)]
         if unknown_ids:
-            near = rule_near(unknown_ids[0], [*rules_by_id()])
-            advice = f"did you mean `{near}`?" if near else "`stackbuild rules` lists them"
+            advice = rules_meant(unknown_ids[0], [*rules_by_id()]) or "`stackbuild rules` lists them"
             raise UsageError(f"no rule {unknown_ids[0]!r}", next=advice)
         rows = [rule for id_ in ids for rule in rules_called(id_)]
         print_json([rule.description for rule in rows], "stackbuild.rules/1") if json else draw_rules(rows)

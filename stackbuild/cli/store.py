@@ -41,11 +41,11 @@ def check(json: JsonOption = False) -> None:
     """
     from stackbuild.core.cancel import Stopper
     from stackbuild.store.maintenance import check_store
-    from stackbuild.store.store import open_store
+    from stackbuild.store.read_only import open_existing
     from stackbuild.views.console import err, print_json
     from stackbuild.views.store import draw_damage
 
-    with Stopper().on_signals(), open_store() as local_store, err().status("reading the store …"):
+    with Stopper().on_signals(), open_existing() as local_store, err().status("reading the store …"):
         report = check_store(local_store)
     print_json(report, "stackbuild.store-check/1") if json else draw_damage(report)
     if report:
@@ -80,12 +80,12 @@ def gc(
 
     from stackbuild.core.sizes import size_of
     from stackbuild.store.maintenance import collect
-    from stackbuild.store.store import open_store
+    from stackbuild.store.read_only import open_existing
     from stackbuild.views.console import print_json
     from stackbuild.views.store import draw_freed
 
     bound = size_of(max_size) if max_size else 0
-    with open_store() as local_store:
+    with open_existing() as local_store:
         report = collect(local_store, days, time.time(), bound, dry_run)
     print_json(report, "stackbuild.store-gc/1") if json else draw_freed(report, dry_run)
 

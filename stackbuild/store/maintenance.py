@@ -195,10 +195,10 @@ def _collect(sweep: _Sweep, limit: float) -> None:
     for path in tuple((store.root / "trees").glob("*/*")):
         if path.name not in named_trees and path.stat().st_mtime < limit:
             sweep.drop_tree(path.name)
-    for path in tuple((store.root / "failed").iterdir()):
+    for path in tuple((store.root / "failed").glob("*")):
         if os.lstat(path).st_mtime < limit:
             sweep.drop_failed(path)
-    for path in (*(store.root / "quarantine").iterdir(), *(store.root / "ccache").iterdir()):
+    for path in (*(store.root / "quarantine").glob("*"), *(store.root / "ccache").glob("*")):
         if os.lstat(path).st_mtime < limit:  # a compiler cache's is that of its last use
             sweep.size += _on_disk(path)
             sweep.drop(path)

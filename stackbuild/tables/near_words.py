@@ -69,6 +69,15 @@ def step_meant(word: str, steps: list[str]) -> str:
     return f"did you mean `{near}`? `stackbuild plan` lists the steps" if near else f"steps are: {', '.join(steps)}"
 
 
+def rules_meant(id_: str, ids: list[str]) -> str:
+    """The next step for an id that no rule has: the rules that begin so, where the last word was cut, or the nearest."""
+    begun = [each for each in ids if each.removeprefix("SB-").startswith(id_.upper().removeprefix("SB-"))]
+    if len(begun) > 1 and not any(f"{id_.upper()}-" in f"{each}-" for each in begun):
+        return f"these begin so: {', '.join(begun)}"
+    near = rule_near(id_, ids)
+    return f"did you mean `{near}`?" if near else ""
+
+
 def rule_near(id_: str, ids: list[str]) -> str:
     """The rule whose id is almost that one behind their common beginning `SB-`; "" where none is."""
     by_rest = {each.removeprefix("SB-"): each for each in ids}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import prose
 import pytest
 from prose import Text, findings, paragraphs, sources, wide_lines
 
@@ -104,3 +105,10 @@ def test_a_word_in_a_docstring_a_comment_or_a_text_is_found(text: str, line: int
     (tmp_path / "tree/module.py").write_text(f"{text}\n")
     places = {finding.split(" · ")[0] for finding in findings(sources(tmp_path / "tree"), TABLE)}
     assert places == {f"tree/module.py:{line}: “mended”, write: fix, correct"}
+
+
+def test_a_long_sentence_of_a_table_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(prose, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(prose, "TABLES", ("one.yaml",))
+    (tmp_path / "one.yaml").write_text(f'# a table\n- {{name: A, why: "{"word " * 31}", source: "{"word. " * 40}"}}\n')
+    assert [line.partition(" ·")[0] for line in prose.findings(prose.tables(), [])] == ["one.yaml:2: 31 words"]

@@ -6,6 +6,7 @@ The mount itself is in tests/integration/remote; here the store is a folder that
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +14,8 @@ import pytest
 
 from stackbuild.core.errors import MachineLacks
 from stackbuild.remote.files import ExportFolder
-from stackbuild.store.maintenance import listing, records, unfinished_steps
-from stackbuild.store.read_only import ReadOnlyStore, is_read_only, open_to_read
+from stackbuild.store.maintenance import GcReport, check_store, collect, listing, records, unfinished_steps
+from stackbuild.store.read_only import ReadOnlyStore, is_read_only, open_existing, open_to_read
 from stackbuild.store.store import new_run_id
 from support.remotes import asked, open_at, push_all, put
 
@@ -82,3 +83,25 @@ def test_only_a_store_on_a_read_only_disk_is_opened_so(root: Path, tmp_path: Pat
     assert is_read_only(root) and not is_read_only(tmp_path)
     with open_to_read() as store:
         assert isinstance(store, ReadOnlyStore)
+
+
+def test_a_store_that_is_not_there_is_empty_and_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "none"))
+    for opened in (open_to_read, open_existing):
+        with opened() as store:
+            assert listing(store) == unfinished_steps(store) == () and store.find("0" * 64) is None
+            assert collect(store, 0, time.time(), 0, False) == GcReport(0, 0, 0)
+            assert check_store(store) == ()
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_empty_folder_is_no_store_and_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "empty"))
+    with open_to_read() as store:
+        assert listing(store) == ()
+    assert [*(tmp_path / "empty").iterdir()] == []
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STACKBUILD_STORE", str(tmp_path / "file"))
+    with pytest.raises(MachineLacks, match="cannot be used"), open_to_read():
+        pass

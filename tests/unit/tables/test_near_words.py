@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackbuild.tables.near_words import nearest, one_of, rule_near, step_meant
+from stackbuild.tables.near_words import nearest, one_of, rule_near, rules_meant, step_meant
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,12 @@ def test_the_beginning_of_all_ids_makes_no_rule_near() -> None:
     of_family = ["SB-ELF-CWD-RUNPATH", "SB-ELF-RUNPATH-SEPARATOR", "SB-ELF-ESCAPING-RUNPATH"]
     assert rule_near("SB-ELF-RUNPATH", of_family) == "SB-ELF-CWD-RUNPATH"
     assert rule_near("SB-ELF-RUNPATH-SEP", of_family) == "SB-ELF-RUNPATH-SEPARATOR"
+
+
+def test_an_id_whose_last_word_was_cut_is_answered_by_all_rules_that_begin_so() -> None:
+    ids = ["SB-VENV-CHANGED", "SB-VENV-CPU-ONLY", "SB-VENV-TWICE", "SB-ELF-RUNPATH-A", "SB-ELF-RUNPATH-B"]
+    for cut in ("SB-VENV-C", "sb-venv-c"):
+        assert rules_meant(cut, ids) == "these begin so: SB-VENV-CHANGED, SB-VENV-CPU-ONLY"
+    assert rules_meant("SB-VENV-TWIC", ids) == "did you mean `SB-VENV-TWICE`?"
+    assert rules_meant("SB-VENV-CHANGD", ids) == "did you mean `SB-VENV-CHANGED`?"
+    assert rules_meant("SB-NOPE", ids) == ""

@@ -59,7 +59,7 @@ def test_no_bad_word_ends_in_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys
         ("inspect", "inspect: FILE… is missing", "for example `stackbuild inspect dist/"),
         ("env --gpu", "env --gpu: it has no value", "write a product or a gfx target, such as `--gpu"),
         ("env --json=1", "env --json: it takes no value", "write `--json` alone"),
-        ("--color blue plan", "'blue' is not one of auto, always, never", "--help` lists the options"),
+        ("--color blue plan", "--color: it cannot be 'blue'", "one of: auto, always, never"),
         ("plan -r debian-13 extra", "plan: got unexpected extra argument", "remove `extra`: `stackbuild plan` takes no words"),
         ("help biuld", "no topic, rule or command 'biuld'", "did you mean `build`?"),
         ("start --gpu gfx11OO", "no GPU 'gfx11OO' is known", "did you mean gfx1100?"),
