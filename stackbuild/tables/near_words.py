@@ -71,9 +71,9 @@ def step_meant(word: str, steps: list[str]) -> str:
 
 def rules_meant(id_: str, ids: list[str]) -> str:
     """The next step for an id that no rule has: the rules that begin so, where the last word was cut, or the nearest."""
-    begun = [each for each in ids if each.removeprefix("SB-").startswith(id_.upper().removeprefix("SB-"))]
-    if len(begun) > 1 and not any(f"{id_.upper()}-" in f"{each}-" for each in begun):
-        return f"these begin so: {', '.join(begun)}"
+    siblings = [each for each in ids if each.removeprefix("SB-").startswith(id_.upper().removeprefix("SB-"))]
+    if len(siblings) > 1 and not any(f"{id_.upper()}-" in f"{each}-" for each in siblings):
+        return f"these begin so: {', '.join(siblings)}"
     near = rule_near(id_, ids)
     return f"did you mean `{near}`?" if near else ""
 
