@@ -166,7 +166,7 @@ def _notes(gfx: str, recipes: tuple[RecipeChoice, ...], table: Table) -> list[st
         else:
             name = _recipe_without_rocm()
             way = (
-                f"`stackbuild recipe show {name} > my.yaml`, then add {gfx} to its `gfx:`, builds the custom operators alone, "
+                f"`stackbuild recipe show {shell_word(name)} > my.yaml`, then add {gfx} to its `gfx:`, builds the custom operators alone, "
                 "as far as that recipe's compiler knows the target"
             )
         notes.append(f"no bundled recipe builds for {gfx}: {way}")

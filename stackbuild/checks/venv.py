@@ -7,7 +7,6 @@ environment is run, so a damaged one can be read as well.
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ from stackbuild.checks.venv_contents import (
     VenvContents,
     base_version,
     read_contents,
-    shell_quoted,
 )
 from stackbuild.checks.venv_repair import (
     PLUGIN,
@@ -44,6 +42,7 @@ from stackbuild.core.packaging import (
     is_requirement,
 )
 from stackbuild.core.plain_file import read_regular
+from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.inspection.facts import Library
 from stackbuild.inspection.read import inspect
 from stackbuild.model.findings import Finding, Severity
@@ -172,7 +171,7 @@ def _extension(environment: VenvContents) -> ExtensionRow | None:
 def _damage(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     for each in environment.distributions:
         for path, what in each.damage:
-            again = f"rm -rf {shell_quoted(environment.site / Path(path).parent)} && {repair.install} --force-reinstall {each.name}"
+            again = f"rm -rf {shell_word(environment.site / Path(path).parent)} && {repair.install} --force-reinstall {shell_word(each.name)}"
             fix = repair.command if each.name in repair.names else again
             yield venv_rules.DAMAGED_METADATA.finding(path, what, fix=fix)
 
@@ -297,7 +296,7 @@ def _requirements(environment: VenvContents, repair: Repair) -> Iterator[Finding
         if wrong:
             yield venv_rules.REQUIRES.finding(
                 each.title, f"no installer can read its requirement {wrong[0][:100]!r}",
-                why="pip refuses it, or leaves out what it needs", fix=repair.command if each.name in repair.names else f"{repair.install} --force-reinstall {each.name}",
+                why="pip refuses it, or leaves out what it needs", fix=repair.command if each.name in repair.names else f"{repair.install} --force-reinstall {shell_word(each.name)}",
             )  # fmt: skip
         unmet_requirements = [
             (requirement, have)
@@ -309,9 +308,9 @@ def _requirements(environment: VenvContents, repair: Repair) -> Iterator[Finding
                 f"{requirement} ({f'{have} is installed' if have else 'nothing of it is installed'})"
                 for requirement, have in unmet_requirements
             )
-            names = shlex.join(str(requirement) for requirement, _ in unmet_requirements)
+            requirements = [requirement for requirement, _ in unmet_requirements]
             yield venv_rules.REQUIRES.finding(
-                each.title, f"it requires {listing}", fix=repair.command if repair.takes_away(each.name) else f"{repair.install} {names}",
+                each.title, f"it requires {listing}", fix=repair.command if repair.takes_away(each.name) else f"{repair.install} {shell_words(requirements)}",
             )  # fmt: skip
 
 
@@ -424,5 +423,5 @@ def _system(environment: VenvContents) -> Iterator[Finding]:
         if (prefix / place / ROOT).is_dir():
             yield venv_rules.SYSTEM.finding(
                 str(prefix / place / ROOT), "the environment sees the system's packages, and onnxruntime is among them",
-                fix=f"sed -i 's/^include-system-site-packages.*/include-system-site-packages = false/' {shell_quoted(config)}",
+                fix=f"sed -i 's/^include-system-site-packages.*/include-system-site-packages = false/' {shell_word(config)}",
             )  # fmt: skip

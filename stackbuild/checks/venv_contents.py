@@ -10,7 +10,6 @@ import csv
 import hashlib
 import os
 import re
-import shlex
 from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -175,11 +174,6 @@ def base_version(text: str) -> str:
         return Version(text).base_version
     except InvalidVersion:
         return text
-
-
-def shell_quoted(path: Path) -> str:
-    """A path in a command that people copy."""
-    return shlex.quote(str(path))
 
 
 def read_contents(folder: Path) -> VenvContents:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from stackbuild.checks.venv_contents import ROOT, InstalledDistribution, VenvContents, shell_quoted
+from stackbuild.checks.venv_contents import ROOT, InstalledDistribution, VenvContents
 from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
 from stackbuild.core.plain_file import read_regular
+from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.tables.runtime_builds import BUILDS, EXCLUSIVE_MAKERS, build_for, build_named, build_with
 
 PROVIDER = re.compile(r"libonnxruntime_providers_(\w+)\.so$")
@@ -188,15 +188,15 @@ def _command(environment: VenvContents, requirement: str) -> str:
     beyond_pip = sorted({each.name for each in builds} - whole)
     steps = []
     if folders := [place for name in beyond_pip for place in _metadata_folders(environment, name)]:
-        steps.append(f"rm -rf {' '.join(map(shell_quoted, folders))}")
+        steps.append(f"rm -rf {shell_words(folders)}")
     steps += tools.first
     if whole:
         steps.append(f"{tools.uninstall} {' '.join(sorted(whole))}")
     if beyond_pip or any(path not in environment.owners for path in environment.here):
         libraries = [environment.site / f"{name.replace('-', '_')}.libs" for name in beyond_pip]
         rest = [environment.site / ROOT, *(folder for folder in libraries if folder.is_dir())]
-        steps.append(f"rm -rf {' '.join(map(shell_quoted, rest))}")
-    return " && ".join([*steps, f"{tools.install} {shlex.quote(requirement)}"])
+        steps.append(f"rm -rf {shell_words(rest)}")
+    return " && ".join([*steps, f"{tools.install} {shell_word(requirement)}"])
 
 
 class _Installer(NamedTuple):
@@ -212,12 +212,11 @@ def _tools(environment: VenvContents) -> _Installer:
     folder, site = environment.folder, environment.site
     interpreter = folder / "bin/python" if folder != site else site.resolve().parents[2] / "bin/python"
     if folder == site and not interpreter.exists():
-        return _Installer((), "", f"python3 -m pip install --target {shell_quoted(site)}")
-    python = shell_quoted(interpreter)
-    pip = _Installer((), f"{python} -m pip uninstall -y", f"{python} -m pip install")
+        return _Installer((), "", f"python3 -m pip install --target {shell_word(site)}")
+    pip = _Installer((), f"{shell_word(interpreter)} -m pip uninstall -y", f"{shell_word(interpreter)} -m pip install")
     if (site / "pip/__init__.py").is_file():
         return pip
     config = (read_regular(folder / "pyvenv.cfg", 100_000) or b"").decode("utf-8", "replace")
     if re.search(r"(?m)^uv\s*=", config):
-        return _Installer((), f"uv pip uninstall --python {python}", f"uv pip install --python {python}")
-    return pip._replace(first=(f"{python} -m ensurepip",))
+        return _Installer((), f"uv pip uninstall --python {shell_word(interpreter)}", f"uv pip install --python {shell_word(interpreter)}")
+    return pip._replace(first=(f"{shell_word(interpreter)} -m ensurepip",))

@@ -10,6 +10,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from stackbuild.core.model import NAME_MAX, Field, Model, PathText, field_validator, model_validator
+from stackbuild.core.shell_words import shell_word
 from stackbuild.core.sizes import SIZE, size_of
 from stackbuild.core.versions import numbers
 from stackbuild.core.web_address import is_index_address
@@ -518,7 +519,7 @@ class Publish(Model):
         if re.match(r"~[^/]*(?:/|$)", index):
             raise ValueError(f"{index!r} begins with `~`, which no shell fills in here; write the path of the folder")
         if "://" in index:
-            step = f"write `index: dist/simple`, and `stackbuild publish --to {index}` takes its wheels there"
+            step = f"write `index: dist/simple`, and `stackbuild publish --to {shell_word(index)}` takes its wheels there"
             if index.startswith("https://"):
                 step = f"write `index: dist/simple`, and `url: {index}`, where it is served"
             raise ValueError(f"{index!r} is not a folder; {step}")

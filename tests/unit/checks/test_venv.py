@@ -413,7 +413,6 @@ def test_the_extension_module_that_python_imports_is_named(tmp_path: Path) -> No
     assert said.endswith("; Python imports the extension module of onnxruntime-gpu 1.22.0")
 
 
-<<<<<<< HEAD
 def gpu_and_migraphx(venv: Venv) -> None:
     """Both have a module, and Python takes the name with its version before the one without."""
     name = "onnxruntime_pybind11_state.cpython-312-x86_64-linux-gnu.so"
@@ -526,10 +525,3 @@ def test_a_folder_of_packages_has_its_environments_python(tmp_path: Path) -> Non
     (venv.root / "bin").mkdir()
     (venv.root / "bin/python").touch()
     assert f"{venv.root}/bin/python -m pip uninstall -y" in examine_venv(venv.site, loader).findings[0].fix
-=======
-def test_one_file_belongs(tmp_path: Path) -> None:
-    venv = Venv(tmp_path)
-    venv.install("onnxruntime", "1.22.0", {INIT: b"1"})
-    (venv.site / "onnxruntime/left.py").write_text("")
-    assert "1 file belongs to no installed distribution, first" in findings_by_rule(venv.report())["ORPHAN"]
->>>>>>> 6305bbdb (Reading commands make no store; sentences of tables are checked)
