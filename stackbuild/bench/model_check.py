@@ -21,6 +21,7 @@ from stackbuild.bench.model_problem import CPU, Culprit, FailedSession, ModelPro
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import MachineLacks
 from stackbuild.core.plain_file import read_plain
+from stackbuild.core.shell_words import shell_word
 
 SCRIPT = Path(__file__).with_name("placement_worker.py")
 MOST_OUTPUT, MOST_ANSWER = 64 << 20, 256 << 20
@@ -156,7 +157,7 @@ def _death(code: int, output: str, request: ModelRequest) -> str:
     last = (output.strip() or "it said nothing").splitlines()[-1][:300]
     if "ModuleNotFoundError" in last:
         python = request.environment.python
-        raise MachineLacks(f"{python}: {last}", next=f"{python} -m pip install onnxruntime numpy, or another --venv")
+        raise MachineLacks(f"{python}: {last}", next=f"{shell_word(python)} -m pip install onnxruntime numpy, or another --venv")
     ending = f"signal {-code}" if code < 0 else f"exit {code}"
     return f"the process ended with {ending}: {last}"
 
@@ -193,7 +194,7 @@ def _placed_by_profile(ran: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _problem(answer: dict[str, Any], output: str, request: ModelRequest) -> ModelProblem | None:
     """Why there was no session, no run or no provider in it, and the next step; None where all went well."""
     python = request.environment.python
-    doctor = f"stackbuild doctor --venv {Path(python).parent.parent}"
+    doctor = f"stackbuild doctor --venv {shell_word(Path(python).parent.parent)}"
     if text := str(answer.get("problem", "")):
         sizes = answer.get("sizes", {})
         inputs: Any = request.parts[0]["inputs"] if request.parts else {}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import UsageError
+from stackbuild.core.shell_words import shell_word
 
 
 def require_model(path: Path) -> None:
@@ -157,7 +158,7 @@ def _run_problem(failure: FailedSession, text: str) -> ModelProblem:
     place = f"{text} (at {shapes})"
     open_inputs = {name: spec["open"] for name, spec in failure.inputs.items() if "open" in spec}
     if open_inputs:
-        options = " ".join(f"--shape {shlex.quote(f'{name}={shape}')}" for name, shape in open_inputs.items())
+        options = " ".join(f"--shape {shell_word(f'{name}={shape}')}" for name, shape in open_inputs.items())
         return ModelProblem(
             Culprit.RUN, place, f"{options}, with a real size for each N: without it they are 1, then 2"
         )

@@ -66,7 +66,7 @@ def user_case(user: UserModel) -> tuple[Case, Work]:
             kind = "strings" if dtype == "object" else dtype
             raise UsageError(
                 f"the input {name!r} is of {kind}, and a measurement makes no values of it", where=where,
-                next=f"stackbuild model check {user.path.name} runs it, where onnxruntime has the type",
+                next=f"stackbuild model check {shell_word(user.path.name)} runs it, where onnxruntime has the type",
             )  # fmt: skip
     shapes = {name: _shape(name, declared_shape, user, where) for name, (_, declared_shape) in inputs.items()}
     _refuse_large(shapes, inputs, where)
@@ -87,7 +87,7 @@ def _shape(name: str, declared_shape: DeclaredShape, user: UserModel, where: str
         if shape is None:
             raise UsageError(
                 f"the input {name!r} has no shape in the model: it may have any number of dimensions", where=where,
-                next=f"give it one, such as --shape {name}=1x3",
+                next=f"give it one, such as --shape {shell_word(name)}=1x3",
             )  # fmt: skip
         return shape
     shape_text = _shape_text(declared_shape)
@@ -104,7 +104,7 @@ def _shape(name: str, declared_shape: DeclaredShape, user: UserModel, where: str
     if not fits:
         raise UsageError(
             f"the shape {'x'.join(map(str, shape))} does not fit the input {name!r}, which is {shape_text}", where=where,
-            next="keep the fixed dimensions as the model has them" if declared_shape else f"leave out --shape {name}=…: a scalar has no dimensions",
+            next="keep the fixed dimensions as the model has them" if declared_shape else f"leave out --shape {shell_word(name)}=…: a scalar has no dimensions",
         )  # fmt: skip
     return shape
 
