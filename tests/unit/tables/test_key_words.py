@@ -27,7 +27,7 @@ def test_every_key_and_kind_of_the_table_is_one_of_the_schema() -> None:
     [
         ("    memory: 14G\n", "    jobs: 4\n", "`stackbuild build --jobs N`"),
         ("    memory: 14G\n", "    build_type: Release\n", "CMAKE_BUILD_TYPE: Release"),
-        ("    memory: 14G\n", "    mem_limit_gb: 14\n", "did you mean `memory`?"),
+        ("    memory: 14G\n", "    mem_limit_gb: 14\n", "write `memory: 14G`"),
         ("    metric: latency\n", "    metric: latency\n    versus: candidate\n", "gates baseline, speedup, memory"),
         ("gates:\n", "checks:\n", "did you mean `gates`?"),
         ("gates:\n", "steps: []\ngates:\n", "a component of kind `script`"),
