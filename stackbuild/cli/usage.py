@@ -36,6 +36,8 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
             parts = [part for word in words for part in (word.split("==", 1) if word is requirement else [word])]
             step = f"write project and version as two words: `stackbuild {shell_words(parts)}`"
             return UsageError(f"{message}: {requirement!r} is one word", where=where, next=step)
+    if missing and (step := _as_option(missing[1], words, command)):
+        return UsageError(message, where=where, next=step)
     if wrong := re.match(r"invalid value for (.+?): (.+)", message, re.DOTALL):
         return _wrong_value(wrong[1], wrong[2], words, command, where, every)
     if about := re.match(r"option ['\"](--?[\w-]+)['\"] (requires an argument|does not take a value)", message):
@@ -47,6 +49,18 @@ def usage_mistake(error: Any, words: Sequence[str], program: Any) -> UsageError:
     example_line = re.search(r"Example: (.+)", command.help or "")
     example = f"for example `{example_line[1].strip()}`; " if example_line else ""
     return UsageError(message, where=where, next=example + every)
+
+
+def _as_option(missing: str, words: Sequence[str], command: Any) -> str:
+    """The command line with its last word as the option that is missing, where an argument took it; "" where none did."""
+    option = next((name for name in re.findall(r"--[\w-]+", missing)), "")
+    many = [param for param in command.params if not param.opts[0].startswith("-") and getattr(param, "nargs", 1) == -1]
+    values = [i for i, word in enumerate(words) if i > 0 and not word.startswith("-") and not words[i - 1].startswith("-")]
+    if not option or not many or len(values) < 2 or values[-1] != len(words) - 1:
+        return ""
+    if re.search(r"\.whl$|[*?]", words[-1]):
+        return ""
+    return f"write `stackbuild {shlex.join([*words[:-1], option, words[-1]])}`"
 
 
 def _days_meant(option: str, words: Sequence[str], command: Any) -> str:
@@ -106,6 +120,10 @@ def _wrong_value(names: str, reason: str, words: Sequence[str], command: Any, wh
     least, most = (getattr(param, end, getattr(getattr(param, "type", None), end, None)) for end in ("min", "max"))
     bounds = ("" if least is None else f" from {least:g}") + ("" if most is None else f" to {most:g}")
     is_number = re.fullmatch(r"-?[\d.]+", value)
+    parts = re.findall(r"\d+", value) if re.fullmatch(r"\[?\d+(?:\s*[,;: x]\s*\d+)+\]?", value) else []
+    if parts and getattr(param, "multiple", False):
+        command_line = " ".join(f"{option} {part}" for part in parts)
+        return UsageError(f"{value!r} is several values in one", where=f"{where} {options[0]}", next=f"write the option for each: `{command_line}`")
     what = f"{value!r} is {'out of bounds' if is_number else f'not {number}'}"
     return UsageError(
         what,

@@ -188,11 +188,18 @@ def requirement_meant(entry: str) -> str:
     return "a name and versions, such as `numpy>=2`: no options, no URLs"
 
 
+STEP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+"""The `PATH` that each step has (docs/recipe-forms.md)."""
+
+
 def refuse_expansion(values: dict[str, str]) -> dict[str, str]:
     """The variables as they are. Raises ValueError for one that counts on a shell to fill it in."""
     for name, value in values.items():
         if _SHELL_EXPANSION.search(value) or re.match(r"~(?:/|$)", value):
-            raise ValueError(f"{value!r} is filled in by a shell, and none runs; write the value of `{name}` out")
+            whole = re.sub(r"\$\{?PATH\b\}?", STEP_PATH, value) if name == "PATH" else re.sub(rf":?\$\{{?{name}\b\}}?:?", "", value)
+            is_whole = whole and not _SHELL_EXPANSION.search(whole) and not whole.startswith("~")
+            step = f"write `{name}: {whole}`" if is_whole else f"write the value of `{name}` out"
+            raise ValueError(f"{value!r} is filled in by a shell, and none runs; {step}")
     return values
 
 

@@ -66,6 +66,8 @@ def python_meant(version: str) -> str:
         r"(?:cp|py|python)?-?3\.?([0-9]{1,2})(?:\.[0-9a-z]+)*(?:t|-?(?:dev|rc|a|b)[0-9]*)?", version.lower()
     ):
         return f'write "3.{match[1]}"'
+    if tag := re.fullmatch(r"(?:cp|pp|py)3([0-9]{1,2})[-_*].*", version.lower()):
+        return f'write "3.{tag[1]}"'
     minors = {*re.findall(r"(?<![\d.])3\.?([0-9]{1,2})(?![\d])", version)}
     if len(minors) == 1 and not re.search(r"[<>=~^!*]", version):
         return f'write "3.{minors.pop()}"'

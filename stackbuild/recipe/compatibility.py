@@ -155,7 +155,11 @@ def _without_target(gfx: str, rocm: str, compatibility: Table) -> str:
     have = [r.version for r in compatibility.rocm if gfx.partition(":")[0] in compatibility.targets(r.version)]
     nearest = min(have, key=lambda version: abs(_on_scale(version) - _on_scale(series(rocm))), default="")
     step = f"remove `{gfx}`"
-    return f"{step}, or take ROCm {nearest}, which has it" if nearest else f"{step}: no ROCm of the table has it"
+    if nearest:
+        return f"{step}, or take ROCm {nearest}, which has it"
+    family = [target for target in compatibility.targets(series(rocm)) if target[:-1] == gfx.partition(":")[0][:-1]]
+    other = f"; of its family ROCm {rocm} has {', '.join(f'`{each}`' for each in family)}" if family else ""
+    return f"{step}: no ROCm of the table has it{other}"
 
 
 def _calls_libraries(recipe: Recipe) -> bool:

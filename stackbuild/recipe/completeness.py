@@ -49,8 +49,8 @@ REPOSITORIES = {
     "lc0": "https://github.com/LeelaChessZero/lc0",
 }
 """Where each kind of component is developed. A fork has another owner and the same name."""
-DEBIAN_PYTHON = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}
-"""The one Python of each release of Debian."""
+DEBIAN_PYTHON = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13", "sid": "3.14"}
+"""The one Python of each release of Debian, and the default one of sid in November 2026."""
 _SONAMES = (
     *AMD, "libamd_comgr", "libhiprand", "libhiprtc", "libhipsolver", "libhipsparse", "libhipsparselt", "libhsa-runtime64",
     "libonnxruntime", "libprotobuf", "librocfft", "librocrand", "librocsolver", "librocsparse", "libroctx64", "libsqlite3", "libmigraphx",
@@ -462,7 +462,7 @@ def _debian_python(recipe: Recipe) -> Iterator[Finding]:
         if python != own:
             yield recipe_rules.DEBIAN_PYTHON.finding(
                 f"python.{i}" if "python" in recipe.model_fields_set else "base.debian.suite", f"Python {python} on Debian's {suite}, which has {own}",
-                fix=f'write `python: ["{own}"]`',
+                fix=f'write `python: ["{own}"]`', severity=Severity.WARNING if suite == "sid" else None,
             )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ _TEXT_TO_WRITE = re.compile(
 )
 _PLACEHOLDER = re.compile(r"…|\.\.\.|\b(?:NAME|VERSION|TAG|KIND|VALUE|DIR|FILE|KEY|DIGEST|COMPONENT|PACKAGE)\b")
 """What a reader fills in himself."""
-_OPEN = re.compile(r"such as|it as lines|the name of|\bin place of\b|\bbelow\b|each as a component|\band `|, or ")
+_OPEN = re.compile(r"such as|it as lines|the name of|\bin place of\b|\bbelow\b|each as a component|\band write\b|\band `|, or ")
 """Steps of several parts, and those that show an example or a choice: they are not done word for word."""
 _ENTRY = re.compile(r"([\w.-]+):(?: (.*))?", re.DOTALL)
 

@@ -185,7 +185,9 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
     recipe = loaded_recipe.recipe
     if recipe.bench is None:
         if recipe.gates:
-            next = "add `bench: {suite: …}`, or remove the gates"
+            has_kernels = any(isinstance(component, Kernels) for component in recipe.components.values())
+            suite_name = _suite_of_all(recipe) or ("kernels-quick" if has_kernels else "models-quick")
+            next = f"add `bench: {{suite: {suite_name}}}`, or remove the gates"
             yield Mistake(
                 places.of_key(("gates",)), "the recipe has gates and measures nothing: it has no `bench`", next
             )
@@ -230,7 +232,8 @@ def _gates(loaded_recipe: LoadedRecipe, places: Places) -> Iterator[Mistake]:
 def _suite_of_all(recipe: Recipe) -> str:
     """The bundled suite that has all cases that the gates name, where the recipe's has none of them; "" for none."""
     patterns = [pattern for gate in recipe.gates for pattern in gate.cases if re.split(r"[*?\[/]", pattern)[0]]
-    if recipe.bench is None or any(_has_case(recipe.bench.suite, each) for each in patterns if recipe.bench.suite in bundled_suites()):
+    own = recipe.bench.suite if recipe.bench else ""
+    if any(_has_case(own, each) for each in patterns if own in bundled_suites()):
         return ""
     names = sorted(bundled_suites(), key=lambda name: not name.endswith("-quick"))
     return next((name for name in names if all(_has_case(name, each) for each in patterns)), "") if patterns else ""

@@ -12,7 +12,7 @@ from stackbuild.core.yaml_file import read_placed
 from stackbuild.model.suite import Suite
 from stackbuild.recipe.near_path import near_path
 from stackbuild.tables.near_words import close_to, nearest
-from stackbuild.tables.networks import NETWORKS
+from stackbuild.tables.networks import NETWORKS, TRANSFORMERS
 
 FOLDER = Path(__file__).with_name("suites")
 
@@ -46,6 +46,9 @@ def _unknown_cases(suite: Suite, beside: Path) -> Iterator[tuple[KeyPath, str, s
             yield ("models", i, "model"), f"no model {cases.model!r}", step
             continue
         sizes = NETWORKS[cases.model]
+        if True in cases.optimised and cases.model not in TRANSFORMERS:
+            what = f"ONNX Runtime's transformer optimiser has no pattern for {cases.model}"
+            yield ("models", i, "optimised"), what, f"leave `optimised` out here; it is for {', '.join(TRANSFORMERS)}"
         for size in [size for size in cases.sizes if size not in sizes]:
             step = close_to(size, [*sizes]) if sizes else "remove it: the model has no sizes beside the batch"
             yield ("models", i, "sizes", size), f"{cases.model} has no size {size!r}", step

@@ -62,6 +62,8 @@ def mistakes(error: ValidationError, places: Places, text: str, data: Json) -> t
     """
     details = [d for d in error.errors(include_url=False) if not (d["type"] == "too_short" and d["input"])][:MOST]
     details, whole = _misplaced_sections(details, places)
+    details, without_level = _levels_left_out(details, places, data)
+    whole += without_level
     details, off = _keys_off(details, places, data)
     details, without_value = _nulls(details, places, data, owners_of_keys_off(data, places))
     source = SourceText(text, data)
@@ -171,6 +173,29 @@ def _misplaced_sections(details: list[Any], places: Places) -> tuple[list[Any], 
     return details, mistakes
 
 
+def _levels_left_out(details: list[Any], places: Places, data: Json) -> tuple[list[Any], list[Mistake]]:
+    """Keys of `base.debian` or `base.extend` that stand in `base`: one mistake for all of them, and the other details."""
+    base = data.get("base") if isinstance(data, dict) else None
+    if not isinstance(base, dict):
+        return details, []
+    section = "extend" if "image" in base or {*base} & {"cmake", "ninja", "pip"} - {"debian"} else "debian"
+    inside = keys_at(("base", section))
+    keys = [d["loc"][1] for d in details if d["type"] == "extra_forbidden" and d["loc"][:1] == ("base",) and d["loc"][1] in inside]
+    if not keys or (section == "debian" and not {"suite", "packages"} & {*keys}):
+        return details, []
+    there = section in base
+    names = " and ".join(filter(None, (", ".join(f"`{key}`" for key in keys[:-1]), f"`{keys[-1]}`")))
+    what = f"{names} {'are keys' if len(keys) > 1 else 'is a key'} of `base.{section}`, and stand{'s' * (len(keys) == 1)} in `base`"
+    them = "them" if len(keys) > 1 else "it"
+    step = f"indent {them} below `{section}:`" if there else f"write `{section}:` below `base:`, and indent {them} below it, by 2 more"
+    details = [
+        d
+        for d in details
+        if not (d["loc"][:1] == ("base",) and ((d["loc"][1:2] and d["loc"][1] in keys) or d["loc"] == ("base",) or d["type"] == "missing"))
+    ]
+    return details, [Mistake(places.of_key(("base", keys[0])), what, step)]
+
+
 _SECTIONS = ("base", "components", "sources", "verify", "bench", "publish", "matrix", "gates", "gfx", "python")
 
 
@@ -264,7 +289,7 @@ def _mistake(detail: Any, places: Places, source: SourceText) -> Mistake:
     where = ".".join(map(str, path)) or "the recipe"
     if isinstance(detail["input"], dict) and path and path[-1] == "license" and (step := value_meant(path, detail, source.data)):
         return Mistake(places.of_value(path), f"`{where}` is one value, not a mapping", step)
-    if step := _step_for_wrapped_value(path, detail):
+    if step := _step_for_wrapped_value(path, detail, source.data):
         kind = "list" if isinstance(detail["input"], list) else "mapping"
         return Mistake(places.of_value(path), f"`{where}` is one value, not a {kind}", step)
     if parts := _parts_of_item(path, detail):
@@ -412,7 +437,7 @@ def _name_of_entry(path: yaml.KeyPath, value: str, detail: Any, places: Places) 
     return f"write the name of one of `{section}:`, {example}{'.' if how else ''}{how}"
 
 
-def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
+def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any, data: Json) -> str:
     """What to write where one value stands in brackets, in braces or as an item of a list; "" for anything else."""
     value, kind = detail["input"], detail["type"]
     if not path or isinstance(path[-1], int) or not isinstance(value, list | dict) or len(value) != 1:
@@ -439,12 +464,22 @@ def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any) -> str:
         )
     if path[-1] == "patches" and re.search(r"\.(patch|diff)$", str(inner)):
         folder = re.sub(r"^(?:\./)?(?:patches/)?", "", str(inner)).rpartition("/")[0]
-        example = folder if re.search(pattern_at(detail["loc"]), folder) else "migraphx/2.15.0"
+        example = folder if re.search(pattern_at(detail["loc"]), folder) else _folder_of_patches(path, data)
+        if not folder and example != "migraphx/2.15.0":
+            return f"put it into `patches/{example}/`, and write `patches: {example}`"
         return f"write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: {example}`"
     text = str(inner).lower() if isinstance(inner, bool) else str(inner)
     text = _item(text) if isinstance(inner, str) else text
     where = "without brackets" if isinstance(value, list) else f"behind `{path[-1]}:`, without a key of its own"
     return f"write it {where}: `{path[-1]}: {text}`"
+
+
+def _folder_of_patches(path: yaml.KeyPath, data: Any) -> str:
+    """The folder that a source's patches have by custom, its name and its version; an example where it has no version."""
+    source = data["sources"].get(path[1]) if isinstance(data, dict) and isinstance(data.get("sources"), dict) else None
+    ref = str(source.get("ref") or source.get("archive") or "") if isinstance(source, dict) else ""
+    version = re.search(r"\d+\.\d+(?:\.\d+)*", ref)
+    return f"{path[1]}/{version[0]}" if version else "migraphx/2.15.0"
 
 
 def _cause_and_step(text: str, value: object) -> tuple[str, str]:

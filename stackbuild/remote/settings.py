@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -146,6 +147,8 @@ def read_settings(*, may_lack: bool = False) -> Settings:
         raise UsageError(f"the remotes cannot be read: {error}", where=str(path), next="save it as UTF-8") from None
     urls: dict[tuple[str, str], str] = {}
     for i, one in enumerate(settings.remotes):
+        _refuse_place(one.url, places.of_value(("remotes", i, "url")))
+        _refuse_files(one.read, places.of_value(("remotes", i, "read")))
         one.trusted_keys()
         if twin := urls.get(place_of(one.url)):
             raise UsageError(
@@ -159,6 +162,27 @@ def read_settings(*, may_lack: bool = False) -> Settings:
                 next="add `sign: FILE` beside it, with the path of a private key",
             )  # fmt: skip
     return settings
+
+
+def _refuse_place(url: str, where: str) -> None:
+    """Raises UsageError for what is not a URL of a remote: nothing would ever be taken from it."""
+    try:
+        kind_and_root(url)
+    except UsageError as error:
+        if "://" in url:
+            raise UsageError(error.what, where=where, next=error.next) from None
+        is_registry = re.match(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?::\d+)?/|localhost[:/]", url) is not None
+        url_with_scheme = f"file://{url}" if url.startswith("/") else f"oci://{url}" if is_registry else ""
+        step = f"write `url: {url_with_scheme}`" if url_with_scheme else error.next
+        raise UsageError(f"{url!r} has no scheme, so it is not a URL of a remote", where=where, next=step) from None
+
+
+def _refuse_files(lines: tuple[str, ...], where: str) -> None:
+    """Raises UsageError for the path of a key where its text belongs."""
+    for line in lines:
+        if " " not in line and re.search(r"\.pub$|^[~./]|/", line):
+            step = f"write the text of that file, such as `read: [\"ssh-ed25519 AAAA… you@host\"]`: `cat {line}` prints it"
+            raise UsageError(f"`read` has the path {line!r}, and the text of a public key belongs there", where=where, next=step)
 
 
 def write_settings(settings: Settings) -> Path:

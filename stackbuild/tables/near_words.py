@@ -65,6 +65,9 @@ def close_to(word: str, candidates: list[str]) -> str:
 
 def step_meant(word: str, steps: list[str]) -> str:
     """The next step for a word that a plan has no step of: the step that was probably meant, or all of them."""
+    if word.lower() in ("verify", "verification", "test", "check", "gate", "gates", "bench", "publish", "all", "end") and steps:
+        wheels = [step for step in steps if "wheel" in step and not step.startswith("wheelhouse")]
+        return f"write `{(wheels or steps)[-1]}`, the last step: `build` without it verifies, judges and publishes after all steps"
     near = nearest(word, steps)
     return f"did you mean `{near}`? `stackbuild plan` lists the steps" if near else f"steps are: {', '.join(steps)}"
 

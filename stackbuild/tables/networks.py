@@ -16,3 +16,5 @@ NETWORKS: dict[str, tuple[str, ...]] = {
     "whisper-tiny-decoder": ("batch", "tokens"),
 }
 """By the model's name, the names of its sizes."""
+TRANSFORMERS = ("bert-base", "chess", "gpt2-decode")
+"""The models that ONNX Runtime's transformer optimiser has a pattern for."""

@@ -48,3 +48,17 @@ def test_a_step_to_another_key_tells_what_is_left_to_do() -> None:
 
 def test_an_item_that_is_listed_already_is_removed() -> None:
     assert step(GFX, "gfx: [gfx90a, gfx942, 942, gfx1100]") == "remove it: what it stands for, `gfx942`, is listed already"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  debian:\n", "", "write `debian:` below `base:`, and indent them below it, by 2 more"),
+        ('python: ["3.11", "3.12", "3.13"]', 'python: ["cp312-*"]', 'write "3.12"'),
+        ('python: ["3.11", "3.12", "3.13"]', 'python: ["3.11-3.13"]', 'list each version: ["3.11", "3.12", "3.13"]'),
+        ("memory: 6G", "memory: 6G\n    env: {PATH: '/opt/rocm/bin:$PATH'}", "write `PATH: /opt/rocm/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`"),
+        ("emulate: [gfx1100]", "emulate: [gfx1030]", "write `gfx90a`: of the recipe's targets, gfx90a, gfx942, gfx1100 can be"),
+    ],
+)
+def test_a_value_that_others_of_the_recipe_decide_is_named(old: str, new: str, expected: str) -> None:
+    assert step(old, new) == expected

@@ -92,6 +92,8 @@ def test_a_file_that_others_may_write_is_refused(mode: int, tmp_path: Path) -> N
         ("remotes: [{url: x, wirte: true}]", "remotes.0.wirte"),
         ("remotes: [{url: 'oci://h/r', write: true}]", "without `sign`"),
         ("remotes: [{url: 'oci://h/r', read: [no key]}]", "not an ed25519 public key"),
+        ("remotes: [{url: ghcr.io/acme/builds}]", "has no scheme"),
+        ("remotes: [{url: 'oci://h/r', read: [~/.ssh/acme.pub]}]", "the text of a public key belongs there"),
         ("remotes: [{url: 'oci://h/r', threshold: 0}]", "must be at least 1"),
         ("remotes: [", "cannot be read"),
         ("7", "must be a mapping"),
