@@ -16,8 +16,8 @@ from support.followed_advice import NextStep, advices, followed
 from support.paths import TESTS
 from unit.checks.whole.test_seeded_recipes import BASES, FOLDER, folders_of_bases, told
 
-MOST = 42
-"""So many steps may leave a mistake: 42 of 286 on 2026-11-30. In most the recipe had a second mistake that the first one hid,
+MOST = 41
+"""So many steps may leave a mistake: 41 of 292 on 2026-11-30. In most the recipe had a second mistake that the first one hid,
 a value decides another one, or the step has several parts, of which this reader does the first. Lower it, never raise it."""
 
 
