@@ -60,7 +60,7 @@ def _as_option(missing: str, words: Sequence[str], command: Any) -> str:
         return ""
     if re.search(r"\.whl$|[*?]", words[-1]):
         return ""
-    return f"write `stackbuild {shlex.join([*words[:-1], option, words[-1]])}`"
+    return f"write `stackbuild {shell_words([*words[:-1], option, words[-1]])}`"
 
 
 def _days_meant(option: str, words: Sequence[str], command: Any) -> str:
