@@ -134,7 +134,8 @@ def products_of(target: GpuTarget) -> str:
 def names_near(name: str) -> list[str]:
     """Up to three names of targets and products that are like that one, the nearest first.
 
-    A number is never guessed: a product of another number is another GPU, often of another generation.
+    A number is not guessed, but where two neighbouring digits after the first are in the other order: a product of
+    another number is another GPU, often of another generation.
     """
     bare = plain_name(name)
     if (digits := f"gfx{bare.removeprefix('gfx').translate(_MISREAD)}") in BUILDABLE:
@@ -143,7 +144,7 @@ def names_near(name: str) -> list[str]:
         return difflib.get_close_matches(bare, BUILDABLE, n=3, cutoff=0.7)
     series, number = _series_and_number(name)
     if number:
-        same = [full for full in _products().values() if _is_like(series, number, *_series_and_number(full))]
+        same = _of_series(series, {number}) or _of_series(series, set(_transpositions(number)))
         ranks = {full: difflib.SequenceMatcher(None, bare, plain_name(full)).ratio() for full in same}
         return sorted(same, key=lambda full: -ranks[full])[:3]
     wordy = {plain: full for plain, full in _products().items() if not any(map(str.isdigit, plain))}
@@ -162,10 +163,20 @@ def _series_and_number(name: str) -> tuple[str, str]:
     return "".join(before), words[numbers[-1]]
 
 
-def _is_like(series: str, number: str, other_series: str, other_number: str) -> bool:
-    """Whether a product may have been meant: the same number, and the same series as far as one was named."""
-    near = difflib.SequenceMatcher(None, series, other_series).ratio() > 0.85
-    return number == other_number and (not series or near)
+def _of_series(series: str, numbers: set[str]) -> list[str]:
+    """The products of one of these numbers, and of that series as far as one was named."""
+    found = []
+    for full in _products().values():
+        other, number = _series_and_number(full)
+        if number in numbers and (not series or difflib.SequenceMatcher(None, series, other).ratio() > 0.85):
+            found.append(full)
+    return found
+
+
+def _transpositions(number: str) -> Iterator[str]:
+    """The number with two neighbouring digits exchanged; the first, which is the generation's, stays."""
+    for at in range(1, len(number) - 1):
+        yield number[:at] + number[at + 1] + number[at] + number[at + 2 :]
 
 
 def buildable_like(target_id: str) -> str:
