@@ -76,7 +76,9 @@ def test_only_names_of_the_same_series_and_number_are_suggested(name: str, near:
     assert all(number <= {*re.findall(r"\d{3,}", found)} for found in names_near(name))
 
 
-@pytest.mark.parametrize(("name", "near"), [("RX 9700 XT", "RX 9070 XT"), ("RX 7090 XTX", "RX 7900 XTX"), ("MI230X", "")])
+@pytest.mark.parametrize(
+    ("name", "near"), [("RX 9700 XT", "RX 9070 XT"), ("RX 7090 XTX", "RX 7900 XTX"), ("MI230X", "")]
+)
 def test_two_neighbouring_digits_in_the_other_order_are_one_slip(name: str, near: str) -> None:
     assert names_near(name)[:1] == [near][: bool(near)]
 
