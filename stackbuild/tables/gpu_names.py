@@ -165,12 +165,12 @@ def _series_and_number(name: str) -> tuple[str, str]:
 
 def _of_series(series: str, numbers: set[str]) -> list[str]:
     """The products of one of these numbers, and of that series as far as one was named."""
-    found = []
+    products = []
     for full in _products().values():
         other, number = _series_and_number(full)
         if number in numbers and (not series or difflib.SequenceMatcher(None, series, other).ratio() > 0.85):
-            found.append(full)
-    return found
+            products.append(full)
+    return products
 
 
 def _transpositions(number: str) -> Iterator[str]:
