@@ -22,10 +22,11 @@ from stackbuild.model.components import Archive, Convertible, OnnxRuntime, Scrip
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.component_sources import sources_of
+from stackbuild.recipe.field_mistakes import short
 from stackbuild.recipe.followed_steps import with_tried_steps
 from stackbuild.recipe.near_path import near_path
 from stackbuild.recipe.other_namespaces import other_namespace
-from stackbuild.recipe.validation import mistakes, short
+from stackbuild.recipe.validation import mistakes
 from stackbuild.recipe.value_mistakes import keys_in_open_sections, value_mistakes
 from stackbuild.recipe.wheels import NAMES, providers_of, unmatched_demands, wheels_of
 from stackbuild.tables.near_words import close_to, nearest
