@@ -131,12 +131,14 @@ _LOGIN = re.compile(r"(?<=http://)[^\s/?#@]+(?=@)|(?<=https://)[^\s/?#@]+(?=@)")
 def with_lines(mistakes: Iterable[Mistake], text: str) -> tuple[Mistake, ...]:
     """The mistakes of one text, each with its source line."""
     lines = text.split("\n")
+    safe_lines: dict[int, str] = {}  # a line of a megabyte may have a hundred mistakes
 
     def one(mistake: Mistake) -> Mistake:
         number = mistake.place.rsplit(":", 2)[1:2]
         at = int(number[0]) if number and number[0].isdigit() else 0
-        line = lines[at - 1].rstrip("\r") if 0 < at <= len(lines) else ""
-        return replace(mistake, what=without_password(mistake.what), line=without_password(line))
+        if at not in safe_lines:
+            safe_lines[at] = without_password(lines[at - 1].rstrip("\r") if 0 < at <= len(lines) else "")
+        return replace(mistake, what=without_password(mistake.what), line=safe_lines[at])
 
     return tuple(map(one, mistakes))
 

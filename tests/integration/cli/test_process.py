@@ -46,7 +46,7 @@ def _timed(words: list[str]) -> float:
 
 
 def test_completion_loads_nothing_heavy(tmp_path: Path) -> None:
-    env = {**os.environ, "_STACKBUILD_COMPLETE": "complete_bash", "COMP_WORDS": "stackbuild bu", "COMP_CWORD": "1"}
+    env = {**os.environ, "_STACKBUILD_COMPLETE": "complete_bash", "COMP_WORDS": "stackbuild\nbu", "COMP_CWORD": "1"}
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "stackbuild"], env=env, capture_output=True, text=True, check=False
     )

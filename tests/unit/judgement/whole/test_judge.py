@@ -334,8 +334,8 @@ def test_a_limit_wants_enough_samples_too() -> None:
     "gate, told",
     [
         ({"kind": "speedup", "versus": "baseline", "at_least": "20%"}, "the same speed is 1"),
-        ({"kind": "speedup", "versus": "baseline", "at_least": "5 ms"}, "twice as fast is 2"),
-        ({"kind": "accuracy", "snr_db": "100%"}, "60 dB"),
+        ({"kind": "speedup", "versus": "baseline", "at_least": "5 ms"}, "1.5, or 1.5x; a time is a gate `kind: limit`"),
+        ({"kind": "accuracy", "snr_db": "100%"}, "write `100 dB`"),
         ({"kind": "limit", "metric": "latency", "at_most": "20%"}, "12 ms"),
         ({"kind": "limit", "metric": "host_memory", "at_most": "20 ms"}, "20 MiB"),
         ({"kind": "memory", "grows_at_most": "1 GiB"}, "such as 10%"),
