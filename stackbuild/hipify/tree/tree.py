@@ -225,16 +225,9 @@ def _rename_outputs(jobs: list[ConversionJob], out: Path, engine: Engine) -> tup
 
 def run_key(engine: Engine) -> str:
     """The digest of everything but the file that an output depends on."""
-    target = replace(engine.target, headers=None, declared=None, own_headers=frozenset(), tree=NO_NAMES)
-    tree = engine.target.tree
-    own = [sorted(engine.target.own_headers), tree.types, tree.macros, sorted(tree.members)]
-    operators = [f"{tree.has_complex_operators} {tree.has_pair_operators}"]
-    own += [sorted(tree.support), sorted(tree.absent_macros), sorted(tree.zero_macros), operators]
     headers_digest = engine.target.declared.digest if engine.target.declared else None
-    headers = sorted(engine.target.headers) if engine.target.headers is not None else None
-    return of_value(
-        [code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers, headers_digest, own]
-    )
+    target = replace(engine.target, declared=None)
+    return of_value([code_digest(), engine.name, engine.tables.digest, engine.rules.digest, target, headers_digest])
 
 
 def _read_all(jobs: Sequence[ConversionJob], destination: _Destination) -> tuple[list[InputFile], list[Finding]]:

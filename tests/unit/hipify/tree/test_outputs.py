@@ -7,13 +7,14 @@ import json
 import os
 import socket
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from stackbuild.core.errors import UsageError
 from stackbuild.hipify import hipify_tree
+from stackbuild.hipify.cpp.tree_names import TreeNames
 from stackbuild.hipify.engines import Engine
 from stackbuild.hipify.model import Report, Target
 from stackbuild.hipify.tables.hipify_tools import Tools
@@ -21,6 +22,7 @@ from stackbuild.hipify.tree import relocate, state
 from stackbuild.hipify.tree.files import SourceSelection, walk
 from stackbuild.hipify.tree.outputs import NEW, locked_folder
 from stackbuild.hipify.tree.state import STATE
+from stackbuild.hipify.tree.tree import run_key
 from stackbuild.model.findings import Severity
 from stackbuild.views.hipify import json_of
 from support.hipify import bundled_rules, small_tables
@@ -33,6 +35,29 @@ ENGINE = Engine("fast", small_tables(), bundled_rules("generic"), Target(), Tool
 
 def run(source: Path, out: Path, exclude: tuple[str, ...] = (), is_folder: bool = False, force: bool = False) -> Report:
     return hipify_tree(SourceSelection((source,), out, exclude=exclude, is_folder=is_folder), ENGINE, force=force)
+
+
+NAMES = {
+    "types": (("real", "double"),), "macros": ("#define CALL(x) x",), "members": frozenset({("cub", "Sum")}),
+    "has_complex_operators": True, "has_pair_operators": True, "support": frozenset({"hip-extremes.h"}),
+    "absent_macros": frozenset({"A"}), "zero_macros": frozenset({"B"}), "vector_operators": frozenset({("*", "float4")}),
+    "own_spaces": frozenset({"cub"}),
+}  # fmt: skip
+
+
+def test_whatever_the_headers_of_a_tree_say_belongs_to_the_key_of_its_outputs() -> None:
+    assert {each.name for each in fields(TreeNames)} == NAMES.keys()
+    engines = [
+        replace(ENGINE, target=replace(ENGINE.target, tree=TreeNames(**{name: value}))) for name, value in NAMES.items()
+    ]
+    engines += [
+        ENGINE,
+        *(
+            replace(ENGINE, target=replace(ENGINE.target, **more))
+            for more in ({"headers": frozenset({"a.h"})}, {"own_headers": frozenset({"a.h"})})
+        ),
+    ]
+    assert len({run_key(each) for each in engines}) == len(NAMES) + 3
 
 
 def files(folder: Path, **texts: str) -> Path:
