@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-_CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
+CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
+"""A conditional line: its word, and what follows it with the lines that a backslash joins."""
 
 
 @dataclass(frozen=True)
@@ -21,27 +22,28 @@ class ChainBranch:
     end: int
 
 
-def chains(code: str) -> Iterator[list[ChainBranch]]:
-    """The conditionals of a text, inner ones first. One that has no `#endif` is left out."""
-    stack: list[list[ChainBranch]] = []
-    at = code.find("#")
+def conditionals(code: str, start: int = 0) -> Iterator[re.Match[str]]:
+    """The conditional lines of a text, from an offset on. Each line with a `#` is looked at once."""
+    at = code.find("#", start)
     while at >= 0:
-        start = code.rfind("\n", 0, at) + 1
-        if directive := _CONDITIONAL.match(code, start):
-            word, at = directive[1], directive.end()
-            branch = ChainBranch(word, directive[2], start, directive.start(2), at, at)
-            if word in ("if", "ifdef", "ifndef"):
-                stack.append([branch])
-            elif stack:
-                before = stack[-1].pop()
-                stack[-1].append(ChainBranch(*_fields(before), end=start))
-                if word == "endif":
-                    yield stack.pop()
-                else:
-                    stack[-1].append(branch)
+        if directive := CONDITIONAL.match(code, code.rfind("\n", 0, at) + 1):
+            yield directive
+            at = directive.end()
         end = code.find("\n", at)
         at = code.find("#", end) if end >= 0 else -1
 
 
-def _fields(branch: ChainBranch) -> tuple[str, str, int, int, int]:
-    return branch.word, branch.condition, branch.line, branch.condition_at, branch.start
+def chains(code: str) -> Iterator[list[ChainBranch]]:
+    """The conditionals of a text, inner ones first. One that has no `#endif` is left out."""
+    stack: list[list[ChainBranch]] = []
+    for directive in conditionals(code):
+        word, at = directive[1], directive.end()
+        branch = ChainBranch(word, directive[2], directive.start(), directive.start(2), at, at)
+        if word in ("if", "ifdef", "ifndef"):
+            stack.append([branch])
+        elif stack:
+            stack[-1][-1] = replace(stack[-1][-1], end=branch.line)
+            if word == "endif":
+                yield stack.pop()
+            else:
+                stack[-1].append(branch)

@@ -7,7 +7,7 @@ of complex numbers defines more of them, for all vectors of two floats or double
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 COMPLEX_TYPES = frozenset(("cuComplex", "cuFloatComplex", "cuDoubleComplex"))
 _OPERATOR = re.compile(
@@ -33,14 +33,18 @@ def is_complex(name: str, code: str, types: Mapping[str, str]) -> bool:
     """Whether a type is a complex number of CUDA's, also by another name of the text or of `types`."""
     if name in COMPLEX_TYPES or types.get(name) in COMPLEX_TYPES:
         return True
-    others = ((m[2] or m[3] or m[5], m[1] or m[4] or m[6]) for m in _ALIAS.finditer(code))
-    return any(other == name and of in COMPLEX_TYPES for other, of in others)
+    return any(other == name and of in COMPLEX_TYPES for other, of in _aliases(code))
 
 
 def has_pair_operators(code: str) -> bool:
     """Whether a text defines an operator with an operand that is a vector of two floats or doubles."""
     operands = {word for match in _PARAMETERS.finditer(code) for word in re.findall(r"\w+", match[1])}
     if operands.isdisjoint(PAIR_TYPES) and operands:
-        others = {m[2] or m[3] or m[5]: m[1] or m[4] or m[6] for m in _ALIAS.finditer(code)}
+        others = dict(_aliases(code))
         return any(others.get(name) in PAIR_TYPES for name in operands)
     return bool(operands)
+
+
+def _aliases(code: str) -> Iterator[tuple[str, str]]:
+    """Other names that a text gives to types, each with its type."""
+    return ((m[2] or m[3] or m[5], m[1] or m[4] or m[6]) for m in _ALIAS.finditer(code))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stackbuild.hipify.cpp.edits import Edit
 from stackbuild.hipify.cpp.source_text import View
@@ -121,7 +122,8 @@ _ALONE = re.compile(r"\b(?:inline|static|__inline__|__forceinline__|__inline|tem
 """Words of a definition that stands in each file that uses it."""
 
 
-def overloads(view: View) -> Iterator[OwnOverload]:
+@lru_cache(maxsize=1)
+def overloads(view: View) -> tuple[OwnOverload, ...]:
     """The definitions that clash with HIP's, outside of macros and of what is left out for HIP already."""
     matches = []
     types: dict[str, str] = {}
@@ -131,6 +133,7 @@ def overloads(view: View) -> Iterator[OwnOverload]:
     for name in sorted(view.words & _ATOMICS):
         atomic_matches = (_ATOMIC.match(view.code, at) for at in view.places(name))
         matches += [one for one in atomic_matches if one and view.braces.innermost(one.start()) < 0]
+    clashes = []
     for one in matches:
         start = _start(view, one.start())
         if view.macro_at(one.start()) or view.text[:start].rstrip().endswith(_GUARD):
@@ -140,7 +143,8 @@ def overloads(view: View) -> Iterator[OwnOverload]:
         body = "".join(view.code[open_at + 1 : close_at].split())
         is_same = one.re is _ATOMIC or _is_by_components(body, types[one[2]], *one.groups())
         operator = (one[1], types[one[2]]) if one.re is _OPERATOR else ("", "")
-        yield OwnOverload(one.start(), start, close_at + 1, is_same, *operator)
+        clashes.append(OwnOverload(one.start(), start, close_at + 1, is_same, *operator))
+    return tuple(clashes)
 
 
 def uses(view: View) -> Iterator[tuple[int, str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from stackbuild.hipify.cpp.chains import CONDITIONAL, conditionals
 from stackbuild.hipify.cpp.scan import NAME, call_arguments, line_end, line_start, skip_space
 from stackbuild.hipify.cpp.source_text import View
 from stackbuild.hipify.lint.cpp import conditions
@@ -61,7 +62,6 @@ _PRAGMAS = re.compile(
 """A branch that only tells the compiler what to print or how to unroll: without it the code does the same."""
 _INCLUDES = re.compile(r"(?:\s*#[ \t]*include\b[^\n]*\n)+\s*#[ \t]*endif\b")
 """A branch that only includes what would define the macro."""
-_CONDITIONAL = re.compile(r"[ \t]*#[ \t]*(ifdef|ifndef|if|elifdef|elifndef|elif|else|endif)\b((?:\\\r?\n|[^\n])*)")
 _NEGATION = re.compile(r"!\s*(?:defined\s*)?\(?\s*\Z")
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|elif|ifdef|ifndef|elifdef|elifndef|define|undef|error|warning|pragma)\b")
@@ -124,7 +124,7 @@ def _spans(view: View, undefined_names: frozenset[str], zeros: frozenset[str]) -
     is_undefined = partial(_is_undefined, view, undefined_names)
     spans: list[Span] = []
     stack: list[_Chain] = []
-    for directive in _conditionals(view.code):
+    for directive in conditionals(view.code):
         word, text = directive[1], directive[2]
         if word in ("if", "ifdef", "ifndef"):
             stack.append(_Chain(*_branch(view, is_undefined, zeros, (word, text), directive.end())))
@@ -176,26 +176,15 @@ def _branch(
     return yes, end if no else -1, end if is_cuda and not yes and not no else -1
 
 
-def _conditionals(code: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """The conditional lines of a text, from an offset on. Each line with a `#` is looked at once."""
-    at = code.find("#", start)
-    while at >= 0:
-        if directive := _CONDITIONAL.match(code, code.rfind("\n", 0, at) + 1):
-            yield directive
-            at = directive.end()
-        end = code.find("\n", at)
-        at = code.find("#", end) if end >= 0 else -1
-
-
 def _conditional_at(code: str, at: int) -> re.Match[str] | None:
     """The conditional whose `#` is at an offset."""
-    return _CONDITIONAL.match(code, line_start(code, at)) if code.startswith("#", at) else None
+    return CONDITIONAL.match(code, line_start(code, at)) if code.startswith("#", at) else None
 
 
 def is_unconditional(view: View, at: int) -> bool:
     """Whether an offset stands in no branch of the preprocessor's but an include guard's."""
     depth = 0
-    for directive in _conditionals(view.code):
+    for directive in conditionals(view.code):
         if directive.start() > at:
             break
         word = directive[1]
@@ -246,7 +235,7 @@ _LEFT_OUT = "nothing, where the build for HIP leaves this branch out"
 def asks_for_hip(view: View) -> bool:
     """Whether a text has a branch for HIP, or one without it: somebody has built it for HIP."""
     return any(part in view.word_lines for part in _IN_TEXT) and any(
-        names_hip(view, directive[2]) for directive in _conditionals(view.code)
+        names_hip(view, directive[2]) for directive in conditionals(view.code)
     )
 
 
@@ -299,7 +288,7 @@ def beside_hip(view: View) -> frozenset[int]:
         return frozenset()
     chains: list[tuple[list[int], list[int]]] = []
     starts: set[int] = set()
-    for directive in _conditionals(view.code):
+    for directive in conditionals(view.code):
         word = directive[1]
         if word in ("if", "ifdef", "ifndef"):
             chains.append(([], []))
@@ -389,7 +378,7 @@ def _branches(code: str, at: int) -> list[Span]:
     """The branches of the conditional whose first line ends at an offset, of those after it: up to its `#endif`."""
     spans: list[Span] = []
     depth, start = 0, at
-    for directive in _conditionals(code, at):
+    for directive in conditionals(code, at):
         if directive[1] in ("if", "ifdef", "ifndef"):
             depth += 1
         elif depth:
