@@ -6,7 +6,6 @@ ONNX Runtime's texts are those of its releases 1.20 and 1.32. A text that is not
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,7 +22,7 @@ def require_model(path: Path) -> None:
         files = sorted(path.glob("*.onnx"))
         raise UsageError(
             "it is a folder, not a model", where=str(path),
-            next=f"name a model in it, such as {shlex.quote(str(files[0]))}" if files else "no .onnx file is in it: give the path of one",
+            next=f"name a model in it, such as {shell_word(files[0])}" if files else "no .onnx file is in it: give the path of one",
         )  # fmt: skip
     if not path.is_file():
         what = "it is not a regular file" if path.exists() else "there is no such model"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,17 +81,16 @@ def values(part: JobDict) -> JobDict:
     return feeds
 
 
-def infer(session: ort.InferenceSession, feeds: JobDict, quiet: ort.RunOptions) -> None:
-    """One run. Outputs stay tensors of ONNX Runtime where NumPy may not have their type."""
+def prepare_run(session: ort.InferenceSession, feeds: JobDict, quiet: ort.RunOptions) -> Callable[[], object]:
+    """What makes one run. Outputs stay tensors of ONNX Runtime where NumPy may not have their type."""
     kinds = {each.type for each in (*session.get_inputs(), *session.get_outputs())}
     if not any("float8" in kind or "bfloat16" in kind for kind in kinds):
-        session.run(None, feeds, quiet)
-        return
+        return lambda: session.run(None, feeds, quiet)
     tensors = {
         name: ort.OrtValue.ortvalue_from_numpy(value) if isinstance(value, np.ndarray) else value
         for name, value in feeds.items()
     }
-    session.run_with_ort_values(None, tensors, quiet)
+    return lambda: session.run_with_ort_values(None, tensors, quiet)
 
 
 def open_session(job: JobDict, progress: JobDict) -> ort.InferenceSession:
@@ -116,10 +116,11 @@ def open_session(job: JobDict, progress: JobDict) -> ort.InferenceSession:
 
 def time_runs(session: ort.InferenceSession, feeds: JobDict, runs: int, quiet: ort.RunOptions) -> JobDict:
     """Seconds of the first run of these inputs, and of each later one."""
+    infer = prepare_run(session, feeds, quiet)
     seconds = []
     for _ in range(runs):
         began = time.perf_counter()
-        infer(session, feeds, quiet)
+        infer()
         seconds.append(time.perf_counter() - began)
     return {"first": seconds[0], "later": seconds[1:]}
 

@@ -11,7 +11,7 @@ from stackbuild.views.console import Text, err, out, table
 MAX_ROWS = 20
 """So many nodes are drawn; all of them are in the JSON."""
 
-CULPRITS = {
+CULPRITS: dict[Culprit | None, str] = {
     Culprit.LIBRARY: "the library of custom operators was not loaded",
     Culprit.MODEL: "the model was not loaded",
     Culprit.RUN: "the model did not run",
@@ -22,9 +22,7 @@ CULPRITS = {
 def draw_check(result: ModelCheck, floors: tuple[float, float]) -> None:
     """Shares, the nodes that fell back with the reason, the times of each shape, and the verdict."""
     if result.problem:
-        sentence = f"{result.provider} did not take part"
-        if result.culprit:
-            sentence = CULPRITS.get(result.culprit, sentence)
+        sentence = CULPRITS.get(result.culprit, f"{result.provider} did not take part")
         out().print(Text(f"{sentence}: {bar_lines(result.problem)}", "red"))
         err().print(Text(f"  next: {safe(result.next, keep='')}"))
     if result.shares:
