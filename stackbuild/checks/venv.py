@@ -15,6 +15,7 @@ from pathlib import Path
 from stackbuild.checks import venv_rules
 from stackbuild.checks.loader_paths import LoaderPaths
 from stackbuild.checks.venv_contents import (
+    EXTENSION,
     ROOT,
     ByteMatch,
     FileOrigin,
@@ -22,6 +23,7 @@ from stackbuild.checks.venv_contents import (
     VenvContents,
     base_version,
     read_contents,
+    version_number,
 )
 from stackbuild.checks.venv_repair import (
     PLUGIN,
@@ -34,7 +36,6 @@ from stackbuild.checks.venv_repair import (
 from stackbuild.core.errors import UsageError
 from stackbuild.core.packaging import (
     InvalidRequirement,
-    InvalidVersion,
     Requirement,
     Version,
     applies,
@@ -48,7 +49,6 @@ from stackbuild.inspection.read import inspect
 from stackbuild.model.findings import Finding, Severity
 from stackbuild.tables.runtime_builds import build_with
 
-_EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.cpython-3(\d+)|\.abi3)?[^/]*\.so$")
 _ROCM_EP_LAST = Version("1.22")
 """The last release line with the ROCm EP: microsoft/onnxruntime#25181 removed it before 1.23."""
 _NUMPY_2_SINCE = Version("1.19")
@@ -250,13 +250,6 @@ def _files_belong(count: int) -> str:
     return "1 file belongs" if count == 1 else f"{count} files belong"
 
 
-def _number(text: str) -> Version:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return Version("0")
-
-
 def _versions(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     version = environment.statements(f"{ROOT}/__init__.py").get("__version__", "")
     recorded_versions = {e.version for e in environment.runtimes}
@@ -268,14 +261,14 @@ def _versions(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     for each in environment.runtimes:
         has_library = any(path.endswith("libonnxruntime_providers_rocm.so") for path in environment.here)
         if each.name == "onnxruntime-rocm" and not has_library:
-            last = _number(each.version) < Version("1.23")
+            last = version_number(each.version) < Version("1.23")
             yield venv_rules.ROCM_EP_GONE.finding(
                 each.title, "it has no ROCMExecutionProvider: libonnxruntime_providers_rocm.so is not there",
                 why="another distribution took its place" if last else f"ONNX Runtime {_ROCM_EP_LAST} is the last with it", fix=repair.command if last else "ask for MIGraphXExecutionProvider, or build 1.22 by `stackbuild build --recipe rocm-6.4`",
             )  # fmt: skip
     plugins = [e for e in environment.distributions if PLUGIN.match(e.name)]
     for plugin in plugins:
-        old = [e for e in environment.runtimes if _number(e.version) < Version(PLUGIN_SINCE)]
+        old = [e for e in environment.runtimes if version_number(e.version) < PLUGIN_SINCE]
         if old or not environment.runtimes:
             have = f"{old[0].title} registers no plugin providers" if old else "no ONNX Runtime is installed beside it"
             yield venv_rules.PLUGIN.finding(
@@ -287,7 +280,7 @@ def _versions(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
 def _requirements(environment: VenvContents, repair: Repair) -> Iterator[Finding]:
     numpy = environment.version_of("numpy")
     for each in environment.runtimes:
-        if numpy and _number(numpy).major >= 2 and _number(each.version) < _NUMPY_2_SINCE:
+        if numpy and version_number(numpy).major >= 2 and version_number(each.version) < _NUMPY_2_SINCE:
             yield venv_rules.NUMPY.finding(
                 each.title, f"it was compiled against NumPy 1, and NumPy {numpy} is installed", fix=repair.command if repair.takes_away(each.name) else f"{repair.install} 'numpy<2'",
             )  # fmt: skip
@@ -339,8 +332,9 @@ def _providers(environment: VenvContents, libraries: dict[str, Library], loader:
 
 def _other_python(environment: VenvContents, path: str) -> str:
     """The Python that an extension module is for, "" where that is the environment's."""
-    extension = _EXTENSION.search(path)
-    made_for = f"3.{extension[1]}" if extension and extension[1] else ""
+    module = EXTENSION.fullmatch(path.rpartition("/")[2])
+    tag = (module and module["tag"]) or ""
+    made_for = f"3.{tag.removeprefix('cpython-3')}" if tag.startswith("cpython-3") else ""
     return made_for if environment.python and made_for != environment.python else ""
 
 

@@ -34,7 +34,8 @@ CONTENT_BYTES = 32 << 30
 
 _ALGORITHMS = frozenset(("sha256", "sha384", "sha512"))
 """Those that a RECORD may use (packaging.python.org, Recording installed projects) and every Python has."""
-_EXTENSION = re.compile(r"onnxruntime/capi/onnxruntime_pybind11_state(?:\.(?P<tag>cpython-\d+|abi3)[^/]*)?\.so")
+EXTENSION = re.compile(r"onnxruntime_pybind11_state(?:\.(?P<tag>cpython-\d+|abi3)[^/]*)?\.so")
+"""The extension module of ONNX Runtime, with the tag of the Python that it is for."""
 _STATEMENT = re.compile(r"""(?m)^(package_name|__version__)\s*=\s*["']([^"']+)""")
 
 
@@ -161,7 +162,7 @@ class VenvContents:
     def extension(self) -> str:
         """The extension module that `import onnxruntime` loads, "" for none: Python's own tag goes before abi3 and none."""
         suffixes = f"cpython-{self.python.replace('.', '')}", "abi3", None
-        by_tag = {match["tag"]: path for path in self.here if (match := _EXTENSION.fullmatch(path))}
+        by_tag = {match["tag"]: path for path in self.here if (match := EXTENSION.fullmatch(path.removeprefix(f"{ROOT}/capi/")))}
         return next((by_tag[suffix] for suffix in suffixes if suffix in by_tag), "")
 
     def version_of(self, name: str) -> str:
@@ -174,6 +175,14 @@ def base_version(text: str) -> str:
         return Version(text).base_version
     except InvalidVersion:
         return text
+
+
+def version_number(text: str) -> Version:
+    """The version, 0 for a text that is none."""
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0")
 
 
 def read_contents(folder: Path) -> VenvContents:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from stackbuild.checks.venv_contents import ROOT, InstalledDistribution, VenvContents
-from stackbuild.core.packaging import InvalidVersion, Version, canonicalize_name
+from stackbuild.checks.venv_contents import ROOT, InstalledDistribution, VenvContents, version_number
+from stackbuild.core.packaging import Version, canonicalize_name
 from stackbuild.core.plain_file import read_regular
 from stackbuild.core.shell_words import shell_word, shell_words
 from stackbuild.tables.runtime_builds import BUILDS, EXCLUSIVE_MAKERS, build_for, build_named, build_with
 
 PROVIDER = re.compile(r"libonnxruntime_providers_(\w+)\.so$")
 PLUGIN = re.compile(r"onnxruntime-ep-|onnxruntime-plugin-")
-PLUGIN_SINCE = "1.23"
+PLUGIN_SINCE = Version("1.23")
 """The first ONNX Runtime whose Python package registers plugin EPs."""
 _BUILD_INFO = f"{ROOT}/capi/build_and_package_info.py"
 _MODULE = re.compile(r"onnxruntime_pybind11_state[^/]*\.so$")
@@ -81,7 +81,7 @@ def exchange_command(environment: VenvContents, maker: str) -> str:
 def _choice(environment: VenvContents, candidates: list[Candidate], makers: tuple[str, ...]) -> Candidate:
     """The build to keep, by the rule of this module."""
     plugins = any(PLUGIN.match(each.name) for each in environment.distributions)
-    if plugins and all(_number(each.version) < Version(PLUGIN_SINCE) for each in candidates):
+    if plugins and all(version_number(each.version) < PLUGIN_SINCE for each in candidates):
         return Candidate(ROOT, "", f"{ROOT}>={PLUGIN_SINCE}", "", "the plugin providers that are installed need it")
     best = min(candidates, key=lambda each: _rank(each, makers), default=None)
     exclusive = [maker for maker in makers if maker in EXCLUSIVE_MAKERS]
@@ -102,7 +102,7 @@ def _with_metadata(environment: VenvContents) -> Iterator[Candidate]:
     """The builds that a `.dist-info` tells of, readable or not, of each name the newest version."""
     newest: dict[str, InstalledDistribution] = {}
     for each in _builds(environment):
-        if each.name not in newest or _number(each.version) > _number(newest[each.name].version):
+        if each.name not in newest or version_number(each.version) > version_number(newest[each.name].version):
             newest[each.name] = each
     for name, each in newest.items():
         row = build_named(name)
@@ -143,16 +143,9 @@ def _orphan_build(environment: VenvContents) -> Candidate | None:
     return Candidate(provider_build.distribution, provider_build.maker, provider_build.distribution, "", path)
 
 
-def _number(text: str) -> Version:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return Version("0")
-
-
 def _requirement(name: str, version: str, tail: str = "") -> str:
     """`name==version`, the name alone without a version. With the tail `.*`, post releases and local ones fit."""
-    number = _number(version)
+    number = version_number(version)
     return name if number == Version("0") else f"{name}=={number}{tail}"
 
 
