@@ -60,11 +60,11 @@ def targets(incomplete: str) -> list[str]:
 
 
 def gpus(incomplete: str) -> list[str]:
-    """Completes to GPU targets, and to the names of products once a capital letter is incomplete."""
+    """Completes to GPU targets, and to the names of products once a capital letter is typed."""
     from stackbuild.tables.targets import BUILDABLE
 
     products = sorted(product for target in BUILDABLE.values() for product in target.products)
-    return words(*BUILDABLE, *(products if incomplete[:1].isupper() else ()))(incomplete)
+    return [*targets(incomplete), *(words(*products)(incomplete) if incomplete[:1].isupper() else ())]
 
 
 def topics(incomplete: str) -> list[str]:

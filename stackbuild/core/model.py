@@ -24,6 +24,7 @@ from pydantic import (
 
 __all__ = [
     "NAME_MAX",
+    "AfterValidator",
     "AwareDatetime",
     "Field",
     "Model",

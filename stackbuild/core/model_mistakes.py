@@ -44,24 +44,30 @@ def cause_of(detail: Mapping[str, Any]) -> str:
         unit = "character" if kind.startswith("string") else "item"
         is_least = "min_length" in bounds
         count = bounds.get("min_length") if is_least else bounds.get("max_length")
-        return f"must have at {'least' if is_least else 'most'} {count} {unit}{'s' * (count != 1)}, not {_short(value)}"
+        return f"must have at {'least' if is_least else 'most'} {count} {unit}{'s' * (count != 1)}, not {short(value)}"
     if kind in ("literal_error", "enum"):
-        return f"must be {bounds.get('expected', 'one of a few words')}, not {_short(value)}"
+        return f"must be {bounds.get('expected', 'one of a few words')}, not {short(value)}"
     if limits := [f"{word} {bounds[key]:g}" for key, word in _BOUNDS.items() if key in bounds]:
-        return f"must be {' and '.join(limits)}, not {_short(value)}"
+        return f"must be {' and '.join(limits)}, not {short(value)}"
     if kind == "string_pattern_mismatch":
-        return f"{_OTHER_FORM}: {_short(value)}"
+        return f"{_OTHER_FORM}: {short(value)}"
     words = _WORDS.get(kind) or next((words for key, words in _WORDS.items() if key.endswith("_") and kind.startswith(key)), _OTHER_FORM)
-    return f"{words}, not {_short(value)}" if words.startswith("must be") else words
+    return f"{words}, not {short(value)}" if words.startswith("must be") else words
 
 
-def first_mistake(error: ValidationError) -> str:
-    """The first mistake that a model found, with its place: `steps.0.key must be text, not 5`."""
+def reason_of(error: Exception) -> str:
+    """Why data was refused: the first mistake that a model found, or what another error says."""
+    return first_mistake(error) if isinstance(error, ValidationError) else str(error)
+
+
+def first_mistake(error: ValidationError, root: str = "") -> str:
+    """The first mistake that a model found, with its place: `steps.0.key must be text, not 5`. `root` stands before it."""
     detail = error.errors(include_url=False)[0]
-    where = ".".join(map(str, detail["loc"]))
+    where = ".".join(filter(None, (root, *map(str, detail["loc"]))))
     return f"{f'`{where}`' if where else 'it'} {cause_of(detail)}"
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A value as a message shows it, at most 60 characters."""
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

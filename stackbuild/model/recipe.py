@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from stackbuild.core.model import NAME_MAX, Field, Model, PathText, field_validator, model_validator
+from stackbuild.core.model import NAME_MAX, AfterValidator, Field, Model, PathText, field_validator, model_validator
 from stackbuild.core.shell_words import shell_word
 from stackbuild.core.sizes import SIZE, size_of
 from stackbuild.core.versions import numbers
@@ -362,10 +362,14 @@ class Source(Model):
             raise ValueError(f"`git` {self.git!r} is the address of a page; write `{address}`, and `ref: {self.ref or name}`")
 
 
-def _budget(budget: str | None) -> str | None:
-    if budget is not None and not size_of(budget):
+def _not_nothing(budget: str) -> str:
+    if not size_of(budget):
         raise ValueError(f"{budget!r} holds no wheel; write such as `60M`, or leave the key out")
     return budget
+
+
+SizeBudget = Annotated[str, Field(pattern=SIZE), AfterValidator(_not_nothing)]
+"""The largest size of a wheel."""
 
 
 class WheelRequirements(Model):
@@ -376,12 +380,7 @@ class WheelRequirements(Model):
     )
     providers: tuple[str, ...] | None = Field(None, description="The execution providers it must bring.")
     kernels_floor: int | None = Field(None, ge=0, description="Least number of non-empty kernels per gfx target.")
-    size_budget: str | None = Field(None, pattern=SIZE, description="Its largest size, such as `60M`.")
-
-    @field_validator("size_budget")
-    @classmethod
-    def _not_nothing(cls, budget: str | None) -> str | None:
-        return _budget(budget)
+    size_budget: SizeBudget | None = Field(None, description="Its largest size, such as `60M`.")
 
 
 class Verify(Model):
@@ -408,9 +407,8 @@ class Verify(Model):
         ge=0,
         description="Least number of non-empty kernels per gfx target, in each wheel that must have the targets.",
     )
-    size_budget: str | None = Field(
+    size_budget: SizeBudget | None = Field(
         None,
-        pattern=SIZE,
         description="Largest wheel: a size such as `60M` (docs/recipe-forms.md).",
     )
     x86_64_level: int = Field(
@@ -429,11 +427,6 @@ class Verify(Model):
     wheels: dict[Name, WheelRequirements] = Field(
         {}, description="What single wheels must have, by the name of their component."
     )
-
-    @field_validator("size_budget")
-    @classmethod
-    def _not_nothing(cls, budget: str | None) -> str | None:
-        return _budget(budget)
 
     @field_validator("runpaths")
     @classmethod

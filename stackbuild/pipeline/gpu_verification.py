@@ -16,8 +16,8 @@ from stackbuild.build.context import BuildContext
 from stackbuild.core import digest
 from stackbuild.core.digest import Json, plain
 from stackbuild.core.errors import MachineLacks, StepFailed
-from stackbuild.core.model import TypeAdapter, ValidationError
-from stackbuild.core.model_mistakes import first_mistake
+from stackbuild.core.model import TypeAdapter
+from stackbuild.core.model_mistakes import reason_of
 from stackbuild.core.plain_file import read_plain
 from stackbuild.model.events import Note
 from stackbuild.model.findings import GPU_RUNG, Rung, Status, Verification
@@ -98,10 +98,8 @@ def read_report(folder: Path) -> tuple[Verification, ...]:
     data = read_plain(folder, REPORT, REPORT_MOST)
     try:
         return TypeAdapter(tuple[Verification, ...]).validate_python(json.loads(data or b"null"))
-    except ValidationError as error:
-        raise StepFailed(f"not a report of a verification: {first_mistake(error)}", where=str(folder)) from None
     except ValueError as error:
-        raise StepFailed(f"not a report of a verification: {str(error)[:200]}", where=str(folder)) from None
+        raise StepFailed(f"not a report of a verification: {reason_of(error)[:200]}", where=str(folder)) from None
 
 
 # --- on the machine with the GPU

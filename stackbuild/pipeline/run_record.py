@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackbuild.core.errors import UsageError
 from stackbuild.core.model import ValidationError
-from stackbuild.core.model_mistakes import first_mistake
+from stackbuild.core.model_mistakes import reason_of
 from stackbuild.model.findings import Verification
 from stackbuild.model.results import Benchmarks, Verdict
 from stackbuild.publishing.wheel_readme import WheelUsage
@@ -288,7 +288,5 @@ def _verifications(file: Path) -> tuple[Verification, ...]:
     try:
         rows = json.loads(file.read_text("utf-8"))["verification"]
         return TypeAdapter(tuple[Verification, ...]).validate_python(rows if isinstance(rows, list) else [rows])
-    except ValidationError as error:
-        raise UsageError(f"not a verification: {first_mistake(error)}", where=str(file), next="run stackbuild verify again") from None
     except (ValueError, KeyError) as error:
-        raise UsageError(f"not a verification: {error}", where=str(file), next="run stackbuild verify again") from None
+        raise UsageError(f"not a verification: {reason_of(error)}", where=str(file), next="run stackbuild verify again") from None

@@ -21,8 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stackbuild.core.errors import UsageError
-from stackbuild.core.model import ValidationError
-from stackbuild.core.model_mistakes import first_mistake
+from stackbuild.core.model_mistakes import reason_of
 from stackbuild.core.plain_file import read_plain, read_regular
 from stackbuild.core.shell_words import shell_word
 from stackbuild.publishing.catalog import Catalog
@@ -89,10 +88,9 @@ def read_catalog(index: Path) -> Catalog | None:
         return None
     try:
         return Catalog.model_validate_json(data)
-    except (ValidationError, ValueError) as error:
-        reason = first_mistake(error) if isinstance(error, ValidationError) else error
+    except ValueError as error:
         raise UsageError(
-            f"the catalog of the index cannot be read: {reason}",
+            f"the catalog of the index cannot be read: {reason_of(error)}",
             where=str(file),
             next=f"remove {index / CURRENT} and run `stackbuild index check {shell_word(index)} --rebuild`: it reads every wheel again",
         ) from None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from stackbuild.core.model import Field, Model, ValidationError
-from stackbuild.core.model_mistakes import cause_of
+from stackbuild.core.model_mistakes import first_mistake
 from stackbuild.model.findings import EMULATED_RUNG, STATIC_RUNG, Rung, Status, Verification
 from stackbuild.model.results import VERDICT_SCHEMA, Evidence, GateOutcome
 from stackbuild.publishing.catalog import SHA256
@@ -128,7 +128,7 @@ def read_verification(predicate: Mapping[str, object]) -> VerificationPredicate:
     try:
         value = VerificationPredicate.model_validate(predicate)
     except ValidationError as error:
-        raise ValueError(_where(error)) from None
+        raise ValueError(first_mistake(error, "predicate")) from None
     for row in value.rungs:
         if row.result is Status.FAILED:
             raise ValueError(f"its rung {row.name!r} failed{_on(row.machine or value.machine)}: {row.reason}")
@@ -174,7 +174,7 @@ def read_measurements(predicate: Mapping[str, object]) -> tuple[BenchmarkPredica
         else:
             rows = (BenchmarkPredicate.model_validate(predicate),)
     except ValidationError as error:
-        raise ValueError(_where(error)) from None
+        raise ValueError(first_mistake(error, "predicate")) from None
     for row in rows:
         for gate in row.verdict.gates:
             if gate.outcome is not GateOutcome.PASS and not gate.waived:
@@ -188,8 +188,3 @@ def read_measurements(predicate: Mapping[str, object]) -> tuple[BenchmarkPredica
 
 def _on(machine: str) -> str:
     return f" on {machine}" if machine else ""
-
-
-def _where(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    return f"`predicate.{'.'.join(map(str, first['loc']))}` {cause_of(first)}"

@@ -16,8 +16,8 @@ from typing import Literal
 
 from stackbuild.core import digest
 from stackbuild.core.errors import UsageError
-from stackbuild.core.model import AwareDatetime, Field, Model, ValidationError
-from stackbuild.core.model_mistakes import first_mistake
+from stackbuild.core.model import AwareDatetime, Field, Model
+from stackbuild.core.model_mistakes import reason_of
 from stackbuild.publishing.catalog import SHA256, Catalog
 from stackbuild.publishing.envelopes import envelope_text
 from stackbuild.publishing.generation import STAGING_ENDING, catalog_text, read_state
@@ -135,10 +135,8 @@ def read_snapshot(payload: bytes) -> Snapshot:
     """Raises ValueError where the payload is not a snapshot."""
     try:
         return Snapshot.model_validate(digest.unique_json_of(payload.decode("utf-8")))
-    except ValidationError as error:
-        raise ValueError(f"it is not a snapshot: {first_mistake(error)}") from None
     except ValueError as error:
-        raise ValueError(f"it is not a snapshot: {error}") from None
+        raise ValueError(f"it is not a snapshot: {reason_of(error)}") from None
 
 
 def is_root_name(text: str) -> bool:

@@ -13,10 +13,10 @@ from typing import Any
 from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake
-from stackbuild.core.model_mistakes import cause_of
+from stackbuild.core.model_mistakes import cause_of, short
 from stackbuild.core.text_lines import lines_of
 from stackbuild.core.yaml import Places
-from stackbuild.recipe.forms import advice, words_of
+from stackbuild.recipe.forms import advice, flow_text, words_of
 from stackbuild.recipe.meant_values import value_from_recipe, value_meant
 from stackbuild.recipe.rewritten_values import (
     SCALARS,
@@ -25,7 +25,6 @@ from stackbuild.recipe.rewritten_values import (
     as_tagged,
     example_line,
     is_key_of_component,
-    item_text,
     only_value,
     rewritten_value,
     step_within_bounds,
@@ -349,10 +348,8 @@ def _step_for_wrapped_value(path: yaml.KeyPath, detail: Any, data: Json) -> str:
         if not folder and example != "migraphx/2.15.0":
             return f"put it into `patches/{example}/`, and write `patches: {example}`"
         return f"write the folder that has them, `COMPONENT/VERSION` below `patches/`, such as `patches: {example}`"
-    text = str(inner).lower() if isinstance(inner, bool) else str(inner)
-    text = item_text(text) if isinstance(inner, str) else text
     where = "without brackets" if isinstance(value, list) else f"behind `{path[-1]}:`, without a key of its own"
-    return f"write it {where}: `{path[-1]}: {text}`"
+    return f"write it {where}: `{path[-1]}: {flow_text(inner)}`"
 
 
 def _folder_of_patches(path: yaml.KeyPath, data: Any) -> str:
@@ -494,12 +491,6 @@ def path_of(detail: Any, places: Places) -> yaml.KeyPath:
 
 def _in(path: yaml.KeyPath) -> str:
     return f" in `{'.'.join(map(str, path[:-1]))}`" if len(path) > 1 else ""
-
-
-def short(value: object) -> str:
-    """A value as a message shows it, at most 60 characters."""
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _step_to_word(value: str, words: list[str]) -> str:

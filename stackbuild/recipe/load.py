@@ -14,6 +14,7 @@ from stackbuild.core import yaml
 from stackbuild.core.digest import Json
 from stackbuild.core.errors import Mistake, RecipeError, UsageError, with_lines
 from stackbuild.core.model import ValidationError
+from stackbuild.core.model_mistakes import short
 from stackbuild.core.resources import folder
 from stackbuild.core.shell_words import shell_word
 from stackbuild.core.versions import numbers
@@ -22,7 +23,6 @@ from stackbuild.model.components import Archive, Convertible, OnnxRuntime, Scrip
 from stackbuild.model.loaded_recipe import LoadedRecipe
 from stackbuild.model.recipe import Recipe
 from stackbuild.recipe.component_sources import sources_of
-from stackbuild.recipe.field_mistakes import short
 from stackbuild.recipe.followed_steps import with_tried_steps
 from stackbuild.recipe.near_path import near_path
 from stackbuild.recipe.other_namespaces import other_namespace

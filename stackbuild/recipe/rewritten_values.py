@@ -14,7 +14,7 @@ from stackbuild.core.yaml import Places
 from stackbuild.model.components import SHELL_WORDS, AnyComponent
 from stackbuild.model.gates import Gate
 from stackbuild.model.recipe import python_meant
-from stackbuild.recipe.forms import advice, example_of, is_archive_name, yaml_text
+from stackbuild.recipe.forms import advice, example_of, flow_text, is_archive_name, yaml_text
 from stackbuild.recipe.schema_nodes import components_by_kind, default_at, keys_at, nodes_at, pattern_at, required_at
 from stackbuild.tables.debian import DEBIAN_RELEASES
 from stackbuild.tables.near_words import nearest
@@ -93,8 +93,6 @@ def _of_list(wrong: WrongValue, value: list[Any]) -> str | None:
         return f"write it without brackets: `{key}: {_plain(value[0])}`"
     if is_text and len(value) > 1 and pattern_at(wrong.loc) == SIZE:
         return f"write `{key}: {size_meant(''.join(map(str, value))) or '8G'}`"
-    if key == "uses_gfx":
-        return "write the name of the CMake option that takes the targets, such as `uses_gfx: GPU_TARGETS`"
     if is_text and wrong.loc[-1] not in SCALARS:
         return _as_one_text(key)
     if wrong.kind.startswith(("int_", "float_", "bool_")) and single:
@@ -135,9 +133,9 @@ def _of_labelled_item(wrong: WrongValue, value: dict[Any, Any]) -> str:
     if wrong.kind == "tuple_type":
         return f"write `- [{', '.join(str(text).split())}]`" if key == "run" and isinstance(text, str) else ""
     if key in ("pip", "requires", "runtime") and re.match(r"[=<>!~]*\s*\d", str(text)):
-        return f"write `- {item_text(f'{name}{text}' if str(text)[0] in '=<>!~' else f'{name}=={text}')}`"
+        return f"write `- {flow_text(f'{name}{text}' if str(text)[0] in '=<>!~' else f'{name}=={text}')}`"
     is_label = name in _LABELS or name == key.removesuffix("s")
-    return f"write `- {item_text(str(text if is_label and text else name))}`"
+    return f"write `- {flow_text(str(text if is_label and text else name))}`"
 
 
 def _of_flat_mapping(key: str, value: dict[Any, Any]) -> str:
@@ -324,14 +322,7 @@ def _as_list(key: str, value: str, is_item: bool = False) -> str:
         return f"write it as a list: `{key}: [one, two]`"
     if key == "python" and (ends := re.fullmatch(r"3\.(\d+)\s*(?:-|\.\.+|to|–)\s*3\.(\d+)", value.strip())):
         parts = [f"3.{minor}" for minor in range(int(ends[1]), min(int(ends[2]), int(ends[1]) + 9) + 1)]
-    return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if key in ('python', 'requires') else item_text(p) for p in parts)}]`"
-
-
-def item_text(text: str) -> str:
-    """A text as YAML has it in a list: in quotes where it would be read as something else."""
-    plain = re.fullmatch(r"[A-Za-z0-9_./][^\[\]{},#\"'`]*", text) and ": " not in text and not text.endswith(":")
-    word = re.fullmatch(r"[-+]?[\d.]+(?:e\d+)?|true|false|null|yes|no|on|off|~", text.lower())
-    return text if plain and not word else json.dumps(text, ensure_ascii=False)
+    return f"write it as a list: `{key}: [{', '.join(json.dumps(p) if key in ('python', 'requires') else flow_text(p) for p in parts)}]`"
 
 
 def _as_mapping(key: str, value: object) -> str:

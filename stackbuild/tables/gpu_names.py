@@ -92,9 +92,14 @@ def _series(plain: str) -> tuple[GpuTarget, ...]:
 
 def _inside(name: str) -> tuple[GpuTarget, ...]:
     """Those of the longest product in a longer name, as shops and boards have it: `Sapphire Pulse Radeon RX 7900 XTX 24GB`."""
-    text = re.sub(r"\b[0-9]+ ?gb\b", "", name.lower())
+    text = _without_memory(name)
     matches = [(len(plain), product) for plain, product in _products().items() if _pattern(product).search(text)]
     return _single(max(matches)[1]) if matches else ()
+
+
+def _without_memory(name: str) -> str:
+    """A name in small letters without the size of its memory, such as `24GB`."""
+    return re.sub(r"\b[0-9]+ ?gb\b", "", name.lower())
 
 
 @cache
@@ -154,8 +159,7 @@ def names_near(name: str) -> list[str]:
 
 def _series_and_number(name: str) -> tuple[str, str]:
     """What comes before the number of a product, without the vendor's words, and that number: `ryzenai9hx` and `370`."""
-    text = re.sub(r"\b[0-9]+ ?gb\b", "", name.lower())
-    words = re.findall(r"[a-z+]+|[0-9]+", text)
+    words = re.findall(r"[a-z+]+|[0-9]+", _without_memory(name))
     numbers = [place for place, word in enumerate(words) if len(word) > 2 and word.isdigit()]
     if not numbers:
         return "", ""
